@@ -80,7 +80,7 @@ func (b *backend) attempt(ctx context.Context, r *driver.Request, w *waiter) (dr
 		done := make(chan struct{})
 		b.leaving.Store(r.Owner, done)
 		go func() {
-			_ = b.leave(b.ctx, r.Key, a.gone...) // a place that stays is passed
+			_ = b.leave(b.background, r.Key, a.gone...) // a place that stays is passed
 			b.leaving.Delete(r.Owner)
 			close(done)
 		}()

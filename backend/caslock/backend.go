@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
@@ -59,13 +60,12 @@ func New(s Store, cfg Config) driver.Backend {
 	c := &cells{store: s, checked: firstuse.New(), sights: make(map[string]*sight)}
 	b := &backend{cells: c, lines: lines{cells: c}, post: post{
 		waiters: waiters{all: make(map[string]*waiter)}, cells: c, messenger: looker{}, topic: rand.Text(),
-		watches: make(map[chan struct{}]string),
+		background: background.New(), watches: make(map[chan struct{}]string),
 	}, cfg: cfg}
 	b.tickets, _ = s.(Tickets)
 	if m, ok := s.(Messenger); ok {
 		b.messenger = m
 	}
-	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	return b
 }
 
@@ -90,8 +90,8 @@ func (b *backend) Ping(ctx context.Context) error {
 
 // Close implements io.Closer. A process that ends just after a release has sent its messages.
 func (b *backend) Close() error {
-	b.stop()
-	b.beside.Wait()
+	b.background.Close(nil)
+	b.background.Wait()
 	if c, ok := b.store.(io.Closer); ok {
 		return c.Close()
 	}

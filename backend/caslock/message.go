@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/wake"
 )
@@ -42,24 +43,22 @@ func (looker) Listen(ctx context.Context, _ string, f func(data []byte)) {
 type post struct {
 	waiters
 
-	cells     *cells
-	messenger Messenger
-	topic     string          // on which this process listens
-	ctx       context.Context //nolint:containedctx // ends with Close
-	stop      context.CancelFunc
-	listening sync.Once
-	beside    sync.WaitGroup           // messages
-	watches   map[chan struct{}]string // of Revoked, and the owner; under the mutex of the waiters
+	cells      *cells
+	messenger  Messenger
+	topic      string // on which this process listens
+	listening  sync.Once
+	background *background.Work         // messages
+	watches    map[chan struct{}]string // of Revoked, and the owner; under the mutex of the waiters
 }
 
 // listen begins to listen to the messages for this process.
 func (p *post) listen() {
 	p.listening.Do(func() {
-		p.beside.Go(func() {
-			for p.ctx.Err() == nil {
+		p.background.Run(func() {
+			for p.background.Err() == nil {
 				again := time.Now().Add(time.Second)
-				p.messenger.Listen(p.ctx, p.topic, p.receive)
-				clock.Sleep(p.ctx, time.Until(again))
+				p.messenger.Listen(p.background, p.topic, p.receive)
+				clock.Sleep(p.background, time.Until(again))
 			}
 		})
 	})
@@ -70,8 +69,8 @@ func (p *post) send(topic string, m *message) {
 		p.receive(encode(m))
 	} else if topic != "" {
 		data := encode(m)
-		p.beside.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), requestTimeout)
+		p.background.Run(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(p.background), requestTimeout)
 			defer cancel()
 			p.messenger.Send(ctx, topic, data)
 		})

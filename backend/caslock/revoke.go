@@ -36,7 +36,7 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 			case <-look:
 			case <-ctx.Done():
 				return
-			case <-b.ctx.Done():
+			case <-b.background.Done():
 				return
 			}
 			r, err := b.load(ctx, g.Key)

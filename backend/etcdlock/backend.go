@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
@@ -56,7 +57,7 @@ func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{config: config, client: client, background: placequeue.NewBackground()}
+	l := &link{config: config, client: client, background: background.New()}
 	b := &backend{link: l, making: make(chan struct{}, 1)}
 	b.table.prefix, b.table.slots = config.Prefix, make(map[string]*slots)
 	b.sweeper = sweeper{link: l, table: &b.table, wake: make(chan struct{}, 1), places: make(map[*ticket]struct{})}

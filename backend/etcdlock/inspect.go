@@ -19,81 +19,45 @@ const maxPlaces = 1000
 
 // Inspect implements [driver.Inspector]. It does not know when the locks of other
 // processes were granted, when their leases end, and since when a waiter waits. For a
-// lock of concurrency.Mutex it shows a token without a name.
-//
-// Of a long queue it reads the holders and at most 2,000 more places.
+// lock of concurrency.Mutex it shows a token without a name. It reads all places of each
+// key: a process has one, however many of its callers wait.
 func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	found, exactly := make(map[string]line), EscapeKey(prefix)
+	found := make(map[string]queue)
 	if prefix != "" { // the servers may have it after others
-		l, err := b.front(ctx, b.dir(prefix), 0)
-		if err != nil {
+		if err := b.read(ctx, b.dir(prefix), found, 1); err != nil {
 			return nil, err
-		}
-		if len(l.queue) > 0 {
-			found[exactly] = l
 		}
 	}
 	if len(found) >= limit {
 		return b.infos(found, max(limit, 1)), nil
 	}
-	names := b.config.Prefix + exactly
-	from, end := names, clientv3.GetPrefixRangeEnd(names)
+	err := b.read(ctx, b.config.Prefix+EscapeKey(prefix), found, limit)
+	return b.infos(found, limit), err
+}
+
+// read adds the places whose names in etcd begin with a text, by their escaped keys. Keys that
+// are there it leaves as they are. It stops when there are more keys than the limit.
+func (b *backend) read(ctx context.Context, names string, found map[string]queue, limit int) error {
+	from, end, last := names, clientv3.WithRange(clientv3.GetPrefixRangeEnd(names)), ""
+	before := maps.Clone(found)
 	for revision := int64(0); ; {
-		resp, err := b.page(ctx, from, revision, clientv3.WithRange(end))
+		resp, err := b.page(ctx, from, revision, end)
 		if err != nil {
-			return b.infos(found, limit), err
+			delete(found, last) // there may be more of its places
+			return err
 		}
-		last := ""
 		for _, kv := range resp.Kvs {
-			if p, key, ok := parsePlace(kv, b.config.Prefix); ok {
-				if l := found[key]; key != exactly {
-					found[key] = line{append(l.queue, p), l.places + 1}
-				}
-				last = key
+			p, key, ok := parsePlace(kv, b.config.Prefix)
+			if _, known := before[key]; ok && !known {
+				found[key], last = append(found[key], p), key
 			}
 			from = string(kv.Key) + "\x00"
 		}
 		if revision == 0 {
 			revision = resp.Header.Revision // the next requests show the same state
 		}
-		// The last queue may have more places.
-		if resp.More && last != "" {
-			dir := b.config.Prefix + last + "/"
-			if last != exactly {
-				if found[last], err = b.front(ctx, dir, revision); err != nil {
-					delete(found, last)
-					return b.infos(found, limit), err
-				}
-			}
-			from = max(from, clientv3.GetPrefixRangeEnd(dir))
-		}
 		if !resp.More || len(found) > limit {
-			return b.infos(found, limit), nil
-		}
-	}
-}
-
-// line is the places of a key from the front, and how many there are.
-type line struct {
-	queue  queue
-	places int64
-}
-
-// front reads a queue from the front, until a place waits.
-func (b *backend) front(ctx context.Context, dir string, revision int64) (l line, err error) {
-	for {
-		after := int64(0)
-		if n := len(l.queue); n > 0 {
-			after = l.queue[n-1].created
-		}
-		resp, err := b.page(ctx, dir, revision, clientv3.WithPrefix(), clientv3.WithMinCreateRev(after+1),
-			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
-		if err != nil {
-			return line{}, err
-		}
-		l = line{append(l.queue, parseQueue(resp.Kvs, b.config.Prefix)...), resp.Count}
-		if n := len(l.queue); !resp.More || len(placequeue.Blockers(l.queue, n-1)) > 0 {
-			return l, nil
+			return nil
 		}
 	}
 }
@@ -108,23 +72,23 @@ func (b *backend) page(ctx context.Context, from string, revision int64, opts ..
 }
 
 // infos returns what is known of the keys with these places, in order of the keys.
-func (b *backend) infos(found map[string]line, limit int) []driver.KeyInfo {
+func (b *backend) infos(found map[string]queue, limit int) []driver.KeyInfo {
 	names := slices.Sorted(maps.Keys(found)) // in the order of the servers
 	infos := make([]driver.KeyInfo, 0, min(len(names), limit))
 	for _, name := range names[:min(len(names), limit)] {
-		l := found[name]
-		l.queue.sort()
-		infos = append(infos, b.info(unescaper.Replace(name), l))
+		q := found[name]
+		q.sort()
+		infos = append(infos, b.info(unescaper.Replace(name), q))
 	}
 	slices.SortFunc(infos, func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) })
 	return infos
 }
 
 // info returns what is known of one key.
-func (b *backend) info(key string, l line) driver.KeyInfo {
-	holders, waiters := placequeue.Split(l.queue)
+func (b *backend) info(key string, q queue) driver.KeyInfo {
+	holders, waiters := placequeue.Split(q)
 	info := driver.KeyInfo{
-		Key: key, Held: len(holders), Waiting: int(l.places) - len(holders),
+		Key: key, Held: len(holders), Waiting: len(waiters),
 		Mode: holders[0].sharing.Mode, Semaphore: holders[0].sharing.Permits > 0,
 	}
 	for _, p := range holders {

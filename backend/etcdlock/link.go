@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
@@ -27,7 +27,7 @@ import (
 type link struct {
 	config     Config
 	client     *clientv3.Client
-	background *placequeue.Background
+	background *background.Work
 	term       atomic.Int64 // the newest term that is known: see session.fresh
 	stream     atomic.Int64 // of watches: see watch
 	renewed    atomic.Int64 // when the connections were replaced last: see reconnect

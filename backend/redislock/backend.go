@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 var (
@@ -29,7 +30,7 @@ type backend struct {
 	inbox      *inbox
 	inDoubt    doubt.Owners
 
-	background *rediskit.Background
+	background *background.Work
 	closed     func()
 }
 
@@ -55,21 +56,21 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 		panic("redislock: nil client")
 	}
 	cfg = cfg.withDefaults(client)
-	bg := rediskit.NewBackground()
+	work := background.New()
 	t := newTopology(client, cfg.Clock)
 	b := &backend{
 		cfg:        cfg,
 		replicas:   replicas{cfg.WaitReplicas, cfg.WaitReplicasTimeout},
 		topology:   t,
-		inbox:      newInbox(client, cfg.InboxPrefix, uuid.NewString(), bg),
-		background: bg,
+		inbox:      newInbox(client, cfg.InboxPrefix, uuid.NewString(), work),
+		background: work,
 		closed:     rediskit.Opened("redislock", cfg.Logger, client),
 		calls: &calls{
 			own:        rediskit.NewOwnPool(client, ownConnections, cfg.OpTimeout),
 			looks:      rediskit.NewOwnPool(client, lookConnections, cfg.OpTimeout),
 			limit:      cfg.OpTimeout,
-			background: bg,
-			server:     rediskit.NewServer("redislock", client, bg, cfg.OpTimeout),
+			background: work,
+			server:     rediskit.NewServer("redislock", client, work, cfg.OpTimeout),
 		},
 	}
 	args := &processArgs{inbox: b.inbox.id, prefix: cfg.InboxPrefix, claim: cfg.ClaimWindow.Milliseconds(), topology: t}

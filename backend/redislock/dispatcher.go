@@ -57,8 +57,8 @@ const (
 	// one connection may have been closed meanwhile.
 	maxRepeats = 3
 
-	// maxRenewals is the number of renewals in progress for one server. While a server
-	// does not answer, the Locker sends a batch for each part of its schedule; more of
+	// maxRenewals is the number of batches in progress for one server. While a server
+	// does not answer, the Locker sends one for each part of its schedule; more of
 	// them would only take connections.
 	maxRenewals = 4
 )
@@ -236,7 +236,7 @@ func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient
 	switch {
 	case !d.topology.multiKey():
 	case batch[0].script == renewScript:
-		most = maxRenewBatch
+		most = rediskit.MaxRenewals
 	default:
 		most = maxScriptRequests
 	}
@@ -336,7 +336,3 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 	}
 	return result
 }
-
-// maxRenewBatch is the number of renewals in one script or pipeline: a script stops the
-// server while it runs.
-const maxRenewBatch = 256

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 // inbox is the channel on which this Backend receives messages: that a key was granted
@@ -33,12 +34,12 @@ type inbox struct {
 	waiters map[string]*waiter // by owner
 }
 
-func newInbox(client redis.UniversalClient, prefix, id string, bg *rediskit.Background) *inbox {
+func newInbox(client redis.UniversalClient, prefix, id string, work *background.Work) *inbox {
 	in := &inbox{id: id, channel: prefix + id, waiters: make(map[string]*waiter)}
 	// With a Ring waiters poll: a release publishes on the shard of its key, but the
 	// inbox may be on another.
 	if _, ring := client.(*redis.Ring); !ring {
-		in.listener = rediskit.NewListener(client, bg)
+		in.listener = rediskit.NewListener(client, work)
 	}
 	return in
 }

@@ -36,18 +36,12 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		return nil, err
 	}
 	all := rediskit.Inspection{
-		Limit: limit, Match: pattern(prefix),
-		Masters: func() ([]redis.UniversalClient, error) {
-			return topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
-		},
-		Scan: func(send func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
-			return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) { return send(ctx) })
-		},
+		Limit: limit, Match: pattern(prefix), Server: b.calls.server, Client: b.calls.looks.Client(),
 		Read: func(names []string) ([]driver.KeyInfo, error) {
 			return b.readLocks(ctx, b.candidates(names, prefix), false)
 		},
 	}
-	return all.List(exactly)
+	return all.List(ctx, exactly)
 }
 
 // inspectExactly returns the value at the key, of any type.

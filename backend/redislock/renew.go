@@ -2,11 +2,8 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,10 +12,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var (
-	errNotSent = errors.New("redislock: not sent, because the batch before it failed")
-	errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)
-)
+var errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)
 
 // Renew extends the grants. It sends one script for every 256 grants. If there may be
 // several servers, it sends pipelines of the same size, to all servers at once, and
@@ -26,64 +20,22 @@ var (
 // its server did not answer within the operation timeout. Then further batches of this call
 // for that server are not sent, and their outcomes are unknown, too.
 //
-// At most four renewals are in progress for each server. A further one waits for one of
+// At most four batches are in progress for each server. A further one waits for one of
 // them to end; if ctx ends first, it was not sent.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
-	valid := make([]int, 0, len(grants))
-	for i, g := range grants {
-		// A PEXPIRE of zero would delete the lock.
-		if g.TTL < time.Millisecond {
-			report(i, fmt.Errorf("redislock: a TTL of %v is less than a millisecond", g.TTL))
-			continue
-		}
-		valid = append(valid, i)
-	}
-
-	var wg sync.WaitGroup
-	for server, group := range rediskit.ByServer(ctx, b.calls.server, grants, valid) {
-		wg.Go(func() { b.renewAt(ctx, b.dispatcher.siteFor(server), grants, group, report) })
-	}
-	wg.Wait()
+	rediskit.Renew(ctx, b.calls.server, grants, report, func(server *redis.Client, batch []int) ([]error, error) {
+		return b.renew(ctx, b.dispatcher.siteFor(server), grants, batch)
+	})
 }
 
-// renewAt renews the grants with the indices in group, which are on one server. It
-// sends one batch after the other, until one is not answered.
-func (b *backend) renewAt(ctx context.Context, at *site, grants []driver.Grant, group []int, report func(int, error)) {
+// renew sends one batch to a server. It fails if nothing was answered.
+func (b *backend) renew(ctx context.Context, at *site, grants []driver.Grant, which []int) ([]error, error) {
 	select {
 	case at.renewals <- struct{}{}:
 		defer func() { <-at.renewals }()
 	case <-ctx.Done():
-		err := at.server.Explain(errTooMany)
-		for _, i := range group {
-			report(i, err)
-		}
-		return
+		return nil, at.server.Explain(errTooMany)
 	}
-	var notSent error
-	for batch := range slices.Chunk(group, maxRenewBatch) {
-		if notSent != nil {
-			for _, i := range batch {
-				report(i, notSent)
-			}
-			continue
-		}
-		results, err := b.renewBatch(ctx, at, grants, batch)
-		for n, i := range batch {
-			if err != nil {
-				report(i, err)
-			} else {
-				report(i, renewal(ctx, at, results[n]))
-			}
-		}
-		if err != nil {
-			notSent = fmt.Errorf("%w: %w", errNotSent, err)
-			rediskit.Reload(b.topology.client)
-		}
-	}
-}
-
-// renewBatch sends one batch. It fails if nothing was answered.
-func (b *backend) renewBatch(ctx context.Context, at *site, grants []driver.Grant, which []int) ([]dispatch.Result[reply], error) {
 	batch := make([]*request, len(which))
 	for n, i := range which {
 		g := &grants[i]
@@ -92,13 +44,18 @@ func (b *backend) renewBatch(ctx context.Context, at *site, grants []driver.Gran
 			mode: rediskit.Flag(g.Retain), share: share(g.Mode, g.Permits),
 		}
 	}
-	return rediskit.Operate(ctx, at.server, b.calls.own.Client(), func(ctx context.Context, _ redis.UniversalClient) ([]dispatch.Result[reply], error) {
+	results, err := rediskit.Operate(ctx, at.server, b.calls.own.Client(), func(ctx context.Context, _ redis.UniversalClient) ([]dispatch.Result[reply], error) {
 		results := b.dispatcher.send(ctx, at.server, batch)
 		if slices.ContainsFunc(results, func(r dispatch.Result[reply]) bool { return rediskit.Answered(r.Err) }) {
 			return results, nil
 		}
 		return nil, results[0].Err
 	})
+	errs := make([]error, len(results))
+	for n, r := range results {
+		errs[n] = renewal(ctx, at, r)
+	}
+	return errs, err
 }
 
 // renewal returns the result of a renewal.

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
@@ -41,13 +42,6 @@ func (t topology) clockFor(key string) string {
 	return t.clock
 }
 
-// masters returns a client for each server that keeps keys of its own.
-func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClient, error) {
-	return call(ctx, c, func(ctx context.Context, _ redis.UniversalClient) ([]redis.UniversalClient, error) {
-		return rediskit.Masters(ctx, t.client)
-	})
-}
-
 // calls are the ways to the servers.
 type calls struct {
 	own    *rediskit.OwnPool // for what is done with locks
@@ -55,7 +49,7 @@ type calls struct {
 	limit  time.Duration     // of an operation
 	server *rediskit.Server  // the server that errors name first
 
-	background *rediskit.Background
+	background *background.Work
 }
 
 // call runs op over the connections of observers. Errors name the first server of

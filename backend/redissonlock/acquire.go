@@ -24,7 +24,7 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 		return driver.Grant{}, err
 	}
 	if r.TTL < time.Millisecond {
-		return driver.Grant{}, tooShort(r.TTL)
+		return driver.Grant{}, fmt.Errorf("redissonlock: a TTL of %v is less than a millisecond", r.TTL)
 	}
 	b.turns.wait(ctx, r.Key)
 	tokens := max(r.Tokens, 1)
@@ -43,10 +43,6 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	}
 	g.Sent = a.sent
 	return b.parseGrant(g, tokens, a)
-}
-
-func tooShort(ttl time.Duration) error {
-	return fmt.Errorf("redissonlock: a TTL of %v is less than a millisecond", ttl)
 }
 
 // parseGrant fills in g from the reply of acquire.lua, which had asked for so many

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 var (
@@ -33,7 +34,7 @@ type backend struct {
 	inDoubt doubt.Owners
 	turns   turns
 
-	background *rediskit.Background
+	background *background.Work
 	closed     func()
 }
 
@@ -59,19 +60,19 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 		panic("redissonlock: the client of a Ring, of which Redisson has no counterpart")
 	}
 	limit := rediskit.Duration("redissonlock", "OpTimeout", cfg.OpTimeout, time.Second)
-	bg := rediskit.NewBackground()
+	work := background.New()
 	b := &backend{
 		limit: limit, client: client, publish: "PUBLISH",
 		own:        rediskit.NewOwnPool(client, ownConnections, limit),
 		taking:     rediskit.NewOwnPool(client, 0, limit),
-		server:     rediskit.NewServer("redissonlock", client, bg, limit),
-		background: bg,
+		server:     rediskit.NewServer("redissonlock", client, work, limit),
+		background: work,
 		closed:     rediskit.Opened("redissonlock", slog.Default(), client),
 	}
 	if c, ok := client.(*redis.ClusterClient); ok {
-		b.cluster, b.publish, b.listener = c, "SPUBLISH", rediskit.NewShardedListener(c, bg)
+		b.cluster, b.publish, b.listener = c, "SPUBLISH", rediskit.NewShardedListener(c, work)
 	} else {
-		b.listener = rediskit.NewListener(client, bg)
+		b.listener = rediskit.NewListener(client, work)
 	}
 	return b
 }

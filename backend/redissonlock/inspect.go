@@ -31,16 +31,10 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (infos 
 		}
 	}
 	all := rediskit.Inspection{
-		Limit: limit, Match: rediskit.ScanPattern(prefix) + "*", Type: "hash",
-		Masters: func() ([]redis.UniversalClient, error) {
-			return call(ctx, b, rediskit.Masters)
-		},
-		Scan: func(send func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
-			return call(ctx, b, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) { return send(ctx) })
-		},
+		Limit: limit, Match: rediskit.ScanPattern(prefix) + "*", Type: "hash", Server: b.server, Client: b.taking.Client(),
 		Read: func(names []string) ([]driver.KeyInfo, error) { return b.readLocks(ctx, names, prefix) },
 	}
-	return all.List(infos)
+	return all.List(ctx, infos)
 }
 
 // readLocks returns the keys that are locks, and exactly whatever it is.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,49 +13,18 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// maxRenewBatch is the number of renewals in one pipeline.
-const maxRenewBatch = 256
-
 // Renew extends the grants, in pipelines of up to 256, in a Cluster for all servers at
 // once. If a server does not answer within the operation timeout, the outcome is unknown
 // for the grants of that pipeline and of further ones for it.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
-	valid := make([]int, 0, len(grants))
-	for i, g := range grants {
-		if g.TTL < time.Millisecond { // a PEXPIRE of zero would delete the lock
-			report(i, tooShort(g.TTL))
-			continue
-		}
-		valid = append(valid, i)
-	}
-	var all sync.WaitGroup
-	for _, group := range rediskit.ByServer(ctx, b.server, grants, valid) {
-		all.Go(func() { b.renewAt(ctx, grants, group, report) })
-	}
-	all.Wait()
+	rediskit.Renew(ctx, b.server, grants, report, func(_ *redis.Client, batch []int) ([]error, error) {
+		return b.renew(ctx, grants, batch)
+	})
 }
 
-// renewAt renews the grants with the given indexes, which are on one server: one batch
-// after the other, until one is not answered.
-func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, error)) {
-	var failed error
-	for batch := range slices.Chunk(group, maxRenewBatch) {
-		results := make([]error, len(batch))
-		if failed == nil {
-			results, failed = b.renewBatch(ctx, grants, batch)
-		}
-		for n, i := range batch {
-			if failed != nil {
-				report(i, failed)
-			} else {
-				report(i, results[n])
-			}
-		}
-	}
-}
-
-// renewBatch renews the grants with the given indexes. It fails if none was answered.
-func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch []int) ([]error, error) {
+// renew renews the grants with the given indexes, which are on one server. It fails if
+// none was answered.
+func (b *backend) renew(ctx context.Context, grants []driver.Grant, batch []int) ([]error, error) {
 	calls := make([]luascript.Call, len(batch))
 	for n, i := range batch {
 		g := grants[i]

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
+	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
 var (
@@ -26,11 +27,9 @@ type backend struct {
 	quorum     int
 	owners     *owners
 	pending    []pendingReleases // of each node
-	background *rediskit.Background
+	background *background.Work
 	closed     func()
-
-	starting sync.Once
-	started  chan struct{} // closed when bootstrap has ended
+	started    *firstuse.Check // bootstrap
 }
 
 // New returns a [driver.Backend] that keeps locks on the masters of the clients, one
@@ -50,19 +49,19 @@ type backend struct {
 // is there twice, or is the client of a Cluster or of a Ring, and if cfg is invalid.
 func New(clients []redis.UniversalClient, cfg Config) driver.Backend {
 	checkClients(clients)
-	bg := rediskit.NewBackground()
+	work := background.New()
 	b := &backend{
 		cfg:        cfg.withDefaults(),
 		nodes:      make(nodes, len(clients)),
 		quorum:     len(clients)/2 + 1,
 		owners:     newOwners(len(clients)),
 		pending:    make([]pendingReleases, len(clients)),
-		background: bg,
+		background: work,
 		closed:     rediskit.Opened("redlock", slog.Default(), clients[0]),
-		started:    make(chan struct{}),
+		started:    firstuse.New(),
 	}
 	for i, c := range clients {
-		b.nodes[i] = newNode(i, c, b.cfg.NodeTimeout, bg)
+		b.nodes[i] = newNode(i, c, b.cfg.NodeTimeout, work)
 		b.pending[i].node, b.pending[i].owners = b.nodes[i], b.owners
 	}
 	return b
@@ -125,27 +124,21 @@ func (b *backend) checkTTL(ttl time.Duration) error {
 	}
 }
 
-// bootstrap lets new nodes count if [Config].TrustedStart says so. The first call
-// starts it, and each call waits for its end.
+// bootstrap lets new nodes count if [Config].TrustedStart says so. The first call does that,
+// and each call waits for its end.
 func (b *backend) bootstrap(ctx context.Context) error {
 	if !b.cfg.TrustedStart {
 		return nil
 	}
-	b.starting.Do(func() {
-		start := func(ctx context.Context) {
-			defer close(b.started)
-			b.nodes.bootstrap(ctx, b.cfg.NodeTimeout)
-		}
-		if !b.background.Run(start) {
-			close(b.started)
-		}
-	})
-	select {
-	case <-b.started:
+	err := b.started.Do(ctx, func(context.Context) error { // not of ctx: it counts for all callers
+		defer b.background.Enter()()
+		b.nodes.bootstrap(b.background, b.cfg.NodeTimeout)
 		return nil
-	case <-ctx.Done():
+	})
+	if err != nil {
 		return b.nodes.silent()
 	}
+	return nil
 }
 
 // warmUp returns how old the data of a node must be, so that the node counts. All

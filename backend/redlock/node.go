@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 const (
@@ -44,18 +45,18 @@ type node struct {
 	server     *rediskit.Server
 	listener   *rediskit.Listener
 	addressed  bool // its errors contain the address of the server
-	background *rediskit.Background
+	background *background.Work
 
 	unanswered atomic.Int32 // operations in a row that had no answer
 	probing    atomic.Bool
 	run        atomic.Pointer[string] // the run_id of the server that answered last, if it is known
 }
 
-func newNode(index int, client redis.UniversalClient, timeout time.Duration, bg *rediskit.Background) *node {
+func newNode(index int, client redis.UniversalClient, timeout time.Duration, work *background.Work) *node {
 	n := &node{
-		index: index, timeout: timeout, background: bg,
-		server:   rediskit.NewServer("redlock", client, bg, timeout),
-		listener: rediskit.NewListener(client, bg),
+		index: index, timeout: timeout, background: work,
+		server:   rediskit.NewServer("redlock", client, work, timeout),
+		listener: rediskit.NewListener(client, work),
 		own:      rediskit.NewOwnPool(client, ownConnections, timeout),
 		taking:   rediskit.NewOwnPool(client, 0, timeout),
 	}

@@ -80,7 +80,7 @@ func (p *pendingReleases) request(ctx context.Context, r *nodeRelease, limit tim
 // drops the release: the lease ends by itself.
 func (p *pendingReleases) repeat(ctx context.Context, r *nodeRelease, pause time.Duration) {
 	time.AfterFunc(pause/2+rand.N(pause/2), func() {
-		if p.node.background.Ended() || time.Now().After(r.until) {
+		if p.node.background.Err() != nil || time.Now().After(r.until) {
 			p.count.Add(-1)
 			p.resolve(r)
 			return

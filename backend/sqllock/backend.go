@@ -1,14 +1,13 @@
 package sqllock
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/firstuse"
 	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
@@ -33,14 +32,12 @@ type Backend struct {
 
 	checked *firstuse.Check // the check of the tables
 
-	ctx        context.Context //nolint:containedctx // ends when the Backend is closed
-	stop       context.CancelFunc
-	background sync.WaitGroup
+	background *background.Work
 }
 
 // Close does not release locks: the Locker does that before. It may be called again.
 func (b *Backend) Close() error {
-	b.stop()
+	b.background.Close(nil)
 	b.background.Wait()
 	b.pool.close()
 	return nil

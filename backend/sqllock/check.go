@@ -31,7 +31,7 @@ func (b *Backend) ready(ctx context.Context, wrong error) error {
 	switch {
 	case wrong != nil:
 		return wrong
-	case b.ctx.Err() != nil:
+	case b.background.Err() != nil:
 		return errClosed
 	}
 	if err := b.checked.Do(ctx, b.check); err != nil {

@@ -144,10 +144,10 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 			return nil
 		}
 		for range 30 {
+			time.Sleep(10 * time.Second)
 			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); got != nil {
 				t.Errorf("Renew: %v", got)
 			}
-			time.Sleep(10 * time.Second)
 		}
 		if len(used) < 2 || sweeps < 10 || sweeps > 40 {
 			t.Errorf("all renewals have had %d connections, and there were %d sweeps", len(used), sweeps)

@@ -1,11 +1,11 @@
 package sqllock
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
@@ -37,12 +37,11 @@ func New(db *sql.DB, d Dialect, config Config) (*Backend, error) {
 	}
 	b := &Backend{
 		config: config, dialect: d, db: db, pool: newPool(db, d != SQLite, config.OpTimeout), sql: newStatements(d, t),
-		wakes: newWakes(config.Listener), checked: firstuse.New(),
+		wakes: newWakes(config.Listener), checked: firstuse.New(), background: background.New(),
 	}
-	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
-	b.background.Go(b.sweepAtIntervals)
+	b.background.Run(b.sweepAtIntervals)
 	if config.Listener != nil {
-		b.background.Go(func() { b.wakes.listen(b.ctx) })
+		b.background.Run(func() { b.wakes.listen(b.background) })
 	}
 	return b, nil
 }

@@ -54,7 +54,7 @@ func (b *Backend) Turn(_ context.Context, r driver.Request) <-chan driver.Grant 
 // look finds out whether the owner's turn has come, and tries if it has. It returns the
 // key as it is if not. The first call takes a place in the queue.
 func (b *Backend) look(ctx context.Context, r *driver.Request, w *waiter) (driver.Grant, *entry, error) {
-	if b.ctx.Err() != nil {
+	if b.background.Err() != nil {
 		return driver.Grant{}, nil, errClosed
 	}
 	if !w.touched.IsZero() {

@@ -16,9 +16,9 @@ const sweepPause = 50 * time.Millisecond
 // One process does it for all.
 func (b *Backend) sweepAtIntervals() {
 	every := b.config.Retention / 4
-	for clock.Sleep(b.ctx, every/2+rand.N(every)) {
+	for clock.Sleep(b.background, every/2+rand.N(every)) {
 		if b.checked.Done() {
-			_ = b.sweep(b.ctx, every) // if it fails, the next one does the rest
+			_ = b.sweep(b.background, every) // if it fails, the next one does the rest
 		}
 	}
 }

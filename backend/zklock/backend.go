@@ -7,6 +7,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
@@ -25,7 +26,7 @@ type backend struct {
 	link       *link
 	table      placequeue.Table[*ticket, *session]
 	watches    *watches
-	background *placequeue.Background
+	background *background.Work
 	trial      trial
 
 	// refused is set for keys for which a try was refused last.
@@ -52,7 +53,7 @@ func New(servers []string, config Config) (driver.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{config: config, background: placequeue.NewBackground()}
+	b := &backend{config: config, background: background.New()}
 	if b.link, err = newLink(b.background, servers, &b.config); err != nil {
 		return nil, err
 	}

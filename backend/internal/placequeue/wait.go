@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 // ErrGivenUp is the error of an attempt if the owner was released meanwhile.
@@ -74,7 +75,7 @@ func (t *Table[T, S]) Unsent(tk T, err error, isUnsent func() bool) error {
 // Turn implements [driver.Waker]. The channel is closed when the obstacle of the
 // owner's last attempt may be gone, when another attempt has another result, and when the
 // session or the Backend has ended.
-func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Request) <-chan driver.Grant {
+func (t *Table[T, S]) Turn(ctx context.Context, work *background.Work, r *driver.Request) <-chan driver.Grant {
 	turn := make(chan driver.Grant)
 	t.Lock()
 	defer t.Unlock()
@@ -95,7 +96,7 @@ func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Reques
 		case <-w.obstacle.Ended():
 		case <-w.replaced:
 		case <-gone:
-		case <-bg.Done():
+		case <-work.Done():
 		}
 		t.Lock()
 		defer t.Unlock()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -126,8 +127,7 @@ func TestTurn(t *testing.T) {
 	for name, looks := range map[string]int{"changed": 0, "session ended": 0, "another attempt": 3, "released": 0, "closed": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				bg := placequeue.NewBackground()
-				defer bg.Close(nil)
+				bg := background.New()
 				r := testkit.NewRequest("key")
 				table, tk := newTable(t, &r)
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan struct{}, 1)}, 0

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 // Operate runs op with the client on another goroutine, for at most the limit of the
@@ -41,8 +43,8 @@ func Operate[T any](
 //
 // If ctx ends first, op is abandoned: it goes on, may still take effect, and its result
 // is dropped. So op must use the context that it gets, and must not share anything with
-// the caller that either may write to. The End of bg waits for op.
-func Call[T any](ctx context.Context, bg *Background, op func(context.Context) (T, error), done func(T, error)) {
+// the caller that either may write to. The End of work waits for op.
+func Call[T any](ctx context.Context, work *background.Work, op func(context.Context) (T, error), done func(T, error)) {
 	var over atomic.Bool
 	finish := func(v T, err error) {
 		if !over.Swap(true) {
@@ -53,7 +55,7 @@ func Call[T any](ctx context.Context, bg *Background, op func(context.Context) (
 		var none T
 		finish(none, ctx.Err())
 	})
-	leave := bg.Enter()
+	leave := work.Enter()
 	go func() {
 		defer leave()
 		v, err := op(ctx)

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 // End waits for an operation that was abandoned, up to its limit.
 func TestEndWaitsForAbandonedCalls(t *testing.T) {
 	for takes, want := range map[time.Duration]time.Duration{3 * time.Second: 3 * time.Second, time.Hour: time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			bg := rediskit.NewBackground()
+			bg := background.New()
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			op := func(context.Context) (int, error) {

@@ -12,8 +12,8 @@ import (
 // background. It ignores errors, because many users may not call INFO.
 func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient) {
 	s.eviction.Do(func() {
-		s.background.Run(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, s.limit)
+		s.background.Run(func() {
+			ctx, cancel := context.WithTimeout(s.background, s.limit)
 			defer cancel()
 			if info, err := client.Info(ctx, "memory").Result(); err == nil {
 				if policy, may := Evicts(info); may {

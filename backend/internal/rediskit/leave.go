@@ -1,7 +1,6 @@
 package rediskit
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -54,10 +53,10 @@ func (s *Server) Leave(client redis.UniversalClient, key string, err error) {
 	}
 	s.mu.Unlock()
 	if due {
-		s.background.Run(func(ctx context.Context) {
-			c := unwritable{redis.NewCmd(ctx, "evalsha", unwritableArg{}, 1, key)}
+		s.background.Run(func() {
+			c := unwritable{redis.NewCmd(s.background, "evalsha", unwritableArg{}, 1, key)}
 			c.SetFirstKeyPos(3)
-			_ = client.Process(ctx, c)
+			_ = client.Process(s.background, c)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
@@ -19,7 +20,7 @@ func TestLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		client := redistest.VirtualClient(t, m)
-		bg := rediskit.NewBackground()
+		bg := background.New()
 		defer bg.End(time.Second)
 		s := rediskit.NewServer("test", client, bg, time.Second)
 		var mu sync.Mutex
@@ -75,7 +76,7 @@ func TestLeaveSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		client := redistest.VirtualClient(t, m)
-		bg := rediskit.NewBackground()
+		bg := background.New()
 		defer bg.End(time.Second)
 		s := rediskit.NewServer("test", client, bg, time.Second)
 		m.Server().SetPreHook(func(c *server.Peer, name string, _ ...string) bool {

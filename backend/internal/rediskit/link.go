@@ -147,7 +147,7 @@ func (k *link) tidy(ctx context.Context, sub *redis.PubSub) {
 	}
 	if k.listener.cluster != nil && len(pending) > 0 {
 		Reload(k.listener.cluster)
-		k.listener.background.Run(func(ctx context.Context) { k.listener.place(ctx, pending...) })
+		k.listener.background.Run(func() { k.listener.place(ctx, pending...) })
 		return
 	}
 	_ = k.subscribe(ctx, sub, pending)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/wake"
 )
@@ -20,13 +21,13 @@ import (
 // told when its subscription works, and again after each interruption: what was
 // published before may have been missed. A Listener notices a connection that is dead,
 // or a server that hangs, after at most two times [PingEvery]. It tries until the
-// channel has no subscriber or the Background ends.
+// channel has no subscriber or the Work ends.
 //
 // A Listener is safe for concurrent use.
 type Listener struct {
 	client     redis.UniversalClient
 	cluster    *redis.ClusterClient // nil unless the channels are sharded
-	background *Background
+	background *background.Work
 
 	mu       sync.Mutex
 	channels map[string]*channel
@@ -64,17 +65,17 @@ type subscriber struct {
 
 // NewListener returns a Listener with the client. A Ring is not supported: its caller
 // does not know on which server it publishes.
-func NewListener(client redis.UniversalClient, bg *Background) *Listener {
+func NewListener(client redis.UniversalClient, work *background.Work) *Listener {
 	if c, ok := client.(*redis.Client); ok {
 		client = guarded(c, c.Options().ReadTimeout)
 	}
-	return &Listener{client: client, background: bg, channels: make(map[string]*channel), links: make(map[string]*link)}
+	return &Listener{client: client, background: work, channels: make(map[string]*channel), links: make(map[string]*link)}
 }
 
 // NewShardedListener returns a Listener for the channels of a Cluster that SPUBLISH
 // uses. It has one connection to each master that has such a channel.
-func NewShardedListener(client *redis.ClusterClient, bg *Background) *Listener {
-	l := NewListener(client, bg)
+func NewShardedListener(client *redis.ClusterClient, work *background.Work) *Listener {
+	l := NewListener(client, work)
 	l.cluster = client
 	return l
 }
@@ -99,7 +100,7 @@ func (l *Listener) Subscribe(name string, message func(text string), look func()
 	live := ch.live
 	l.mu.Unlock()
 	if !known {
-		l.background.Run(func(ctx context.Context) { l.place(ctx, name) })
+		l.background.Run(func() { l.place(l.background, name) })
 	}
 	if live {
 		look()
@@ -166,7 +167,7 @@ func (l *Listener) assign(name, addr string, client redis.UniversalClient) {
 	k := l.links[addr]
 	if k == nil {
 		k = &link{listener: l, addr: addr, client: client, changed: make(chan struct{}, 1)}
-		if !l.background.Run(k.run) {
+		if !l.background.Run(func() { k.run(l.background) }) {
 			return
 		}
 		l.links[addr] = k

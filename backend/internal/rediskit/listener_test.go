@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -58,7 +59,7 @@ func listener(t *testing.T) (*rediskit.Listener, *spoilnet.Network, *redis.Clien
 
 func newListener(t *testing.T, c *redis.Client) *rediskit.Listener {
 	t.Helper()
-	bg := rediskit.NewBackground()
+	bg := background.New()
 	t.Cleanup(func() { bg.End(time.Minute) })
 	return rediskit.NewListener(c, bg)
 }

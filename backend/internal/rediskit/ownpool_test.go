@@ -365,10 +365,10 @@ func TestVirtualShortBlamesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		n := spoilnet.To(m.Dial)
-		dials := 0
+		var dials atomic.Int32
 		p := newOwnPool(t, redistest.VirtualClient(t, m, func(o *redis.Options) {
 			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				dials++
+				dials.Add(1)
 				return n.DialContext(ctx, network, addr)
 			}
 		}))
@@ -379,8 +379,8 @@ func TestVirtualShortBlamesNobody(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		n.HoldAt(func(written []byte) bool { return strings.Contains(string(written), "PING") })
 		_ = echo(t.Context(), p.Short(50*time.Millisecond), "k")
-		if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || dials != 2 || n.Struck() != 1 {
-			t.Errorf("%v, %d connections were made, %d silent", err, dials, n.Struck())
+		if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || dials.Load() != 2 || n.Struck() != 1 {
+			t.Errorf("%v, %d connections were made, %d silent", err, dials.Load(), n.Struck())
 		}
 	})
 }

@@ -3,12 +3,25 @@ package rediskit_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 )
+
+// endless answers each SCAN with some keys, and says that there are more.
+type endless struct {
+	redis.UniversalClient
+	scans int
+}
+
+func (s *endless) ScanType(context.Context, uint64, string, int64, string) *redis.ScanCmd {
+	s.scans++
+	return redis.NewScanCmdResult([]string{"c", "x", "b", "a"}, 1, nil)
+}
 
 // A list that is full is the end: no more is asked, and no more is listed.
 func TestInspectionEndsWhenItIsFull(t *testing.T) {
@@ -20,19 +33,12 @@ func TestInspectionEndsWhenItIsFull(t *testing.T) {
 		return infos, nil
 	}
 	for scans, before := range [][]string{{"x", "y"}, {"x"}} {
-		asked, scanned := 0, 0
-		list := rediskit.Inspection{
-			Limit: 2, Read: read,
-			Masters: func() ([]redis.UniversalClient, error) { asked++; return make([]redis.UniversalClient, 2), nil },
-			Scan: func(func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
-				scanned++
-				return redis.NewScanCmdResult([]string{"c", "x", "b", "a"}, uint64(max(0, 3-scanned)), nil), nil
-			},
-		}
+		client := new(endless)
+		list := rediskit.Inspection{Limit: 2, Read: read, Client: client, Server: rediskit.NewServer("pkg", client, background.New(), time.Minute)}
 		exactly, _ := read(before)
-		found, err := list.List(exactly)
-		if err != nil || len(found) != 2 || asked != scans || scanned != scans {
-			t.Errorf("%q before: found %+v, %v; asked %d times for the masters, scanned %d times", before, found, err, asked, scanned)
+		found, err := list.List(t.Context(), exactly)
+		if err != nil || len(found) != 2 || client.scans != scans {
+			t.Errorf("%q before: found %+v, %v; scanned %d times", before, found, err, client.scans)
 		}
 	}
 }

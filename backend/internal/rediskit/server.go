@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/background"
 )
 
 // Server adds to errors why a server fails: its address, and what a separate
@@ -27,7 +29,7 @@ type Server struct {
 	client redis.UniversalClient
 	probe  *redis.Options // of the separate connection; nil if unknown
 
-	background *Background
+	background *background.Work
 	eviction   sync.Once
 
 	mu     sync.Mutex
@@ -40,9 +42,9 @@ type Server struct {
 
 // NewServer returns the Server of the client. If the client has several, it is
 // the first that the client asks. Errors name the package pkg. limit is that of an
-// operation. Work that continues after Ask has returned ends with bg.
-func NewServer(pkg string, client redis.UniversalClient, bg *Background, limit time.Duration) *Server {
-	s := &Server{pkg: pkg, client: client, background: bg, limit: limit}
+// operation. Work that continues after Ask has returned ends with work.
+func NewServer(pkg string, client redis.UniversalClient, work *background.Work, limit time.Duration) *Server {
+	s := &Server{pkg: pkg, client: client, background: work, limit: limit}
 	switch c := client.(type) {
 	case *redis.Client:
 		o := *c.Options()
@@ -184,9 +186,9 @@ func (s *Server) Ask(limit time.Duration) {
 	s.asking, s.began = true, time.Now()
 	s.mu.Unlock()
 	done := make(chan struct{})
-	s.background.Run(func(ctx context.Context) {
+	s.background.Run(func() {
 		defer close(done)
-		found := s.ask(ctx, limit)
+		found := s.ask(s.background, limit)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.asking, s.found, s.when = false, found, time.Now()

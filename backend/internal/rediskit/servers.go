@@ -2,8 +2,10 @@ package rediskit
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -45,19 +47,60 @@ func Masters(ctx context.Context, client redis.UniversalClient) (masters []redis
 	return masters, err
 }
 
-// Groups are the indexes of grants, by their server. It is nil if it is not known.
-type Groups = map[*redis.Client][]int
+// MaxRenewals is how many leases are renewed together: a script stops the server while it runs.
+const MaxRenewals = 256
 
-// ByServer splits the grants with the given indexes by their server, as far as it is known, so
+// Renew renews grants: on all servers of s at once, in batches of up to MaxRenewals, one after
+// the other until one has no answer. renew returns the results of a batch, or an error if none of
+// it was answered.
+func Renew(ctx context.Context, s *Server, grants []driver.Grant, report func(int, error), renew func(server *redis.Client, batch []int) ([]error, error)) {
+	valid := make([]int, 0, len(grants))
+	for i, g := range grants {
+		if g.TTL < time.Millisecond { // a PEXPIRE of zero would delete the lock
+			report(i, fmt.Errorf("%s: a TTL of %v is less than a millisecond", s.pkg, g.TTL))
+			continue
+		}
+		valid = append(valid, i)
+	}
+	var all sync.WaitGroup
+	for server, group := range byServer(ctx, s, grants, valid) {
+		all.Go(func() {
+			var failed error
+			for batch := range slices.Chunk(group, MaxRenewals) {
+				results, err := []error(nil), failed
+				if err == nil {
+					results, err = renew(server, batch)
+				}
+				if err != nil && failed == nil {
+					failed = fmt.Errorf("%s: not sent, because the batch before it failed: %w", s.pkg, err)
+					Reload(s.client)
+				}
+				for n, i := range batch {
+					if err == nil {
+						report(i, results[n])
+					} else {
+						report(i, err)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// groups are the indexes of grants, by their server. It is nil if it is not known.
+type groups = map[*redis.Client][]int
+
+// byServer splits the grants with the given indexes by their server, as far as it is known, so
 // that a server that does not answer delays no grants of another. The result may be wrong: a
 // pipeline follows redirections.
-func ByServer(ctx context.Context, s *Server, grants []driver.Grant, indexes []int) Groups {
+func byServer(ctx context.Context, s *Server, grants []driver.Grant, indexes []int) groups {
 	find := Finder(s.client)
 	if find == nil {
-		return Groups{nil: indexes}
+		return groups{nil: indexes}
 	}
-	groups, err := Operate(ctx, s, s.client, func(ctx context.Context, _ redis.UniversalClient) (Groups, error) {
-		of := make(Groups)
+	all, err := Operate(ctx, s, s.client, func(ctx context.Context, _ redis.UniversalClient) (groups, error) {
+		of := make(groups)
 		for _, i := range indexes {
 			server, err := find(ctx, grants[i].Key)
 			if err != nil {
@@ -68,9 +111,9 @@ func ByServer(ctx context.Context, s *Server, grants []driver.Grant, indexes []i
 		return of, nil
 	})
 	if err != nil {
-		return Groups{nil: indexes}
+		return groups{nil: indexes}
 	}
-	return groups
+	return all
 }
 
 // Redirected reports whether a Cluster refused a script for the moment: the slot is moving, and

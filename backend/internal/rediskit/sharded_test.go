@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
@@ -50,7 +51,7 @@ func TestShardedChannelFollowsItsSlot(t *testing.T) {
 			// Otherwise it looks the name up, and package net keeps a channel of the bubble.
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
-		bg := rediskit.NewBackground()
+		bg := background.New()
 		defer time.Sleep(time.Minute) // the client asks for the slots once more
 		defer c.Close()
 		defer bg.End(time.Minute)

@@ -29,7 +29,7 @@ const (
 // layers are all packages of the module, the lowest first. A layer uses only layers above
 // it in the table.
 var layers = []layer{
-	{"basics", "internal/bridge internal/clock internal/firstuse internal/raise-all-modules-together/v0.1 internal/rolling internal/text internal/version internal/wake", "", ""},
+	{"basics", "internal/background internal/bridge internal/clock internal/firstuse internal/raise-all-modules-together/v0.1 internal/rolling internal/text internal/version internal/wake", "", ""},
 	{"owners", "internal/owner", "", uuidPath},
 	{"keys", "internal/keyenc", "basics", ""},
 	{"driver", "driver", "basics owners", ""},
@@ -43,7 +43,7 @@ var layers = []layer{
 	{"clients", "backend/internal/rediskit", "basics driver", goRedis},
 	{"doubts", "backend/internal/doubt backend/internal/recent", "", ""},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
-	{"queues", "backend/internal/placequeue", "driver doubts", ""},
+	{"queues", "backend/internal/placequeue", "basics driver doubts", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
 	{"backends", "backend/caslock backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts batches", goRedis + " " + uuidPath},
 
