@@ -134,7 +134,7 @@ func TestFaults(t *testing.T) {
 					return fault(rand.N(int(late) + 1))
 				}
 				c := testkit.Crowd{
-					TTL: time.Second, Crashes: 1, Failure: errCut,
+					TTL: time.Second, Crashes: 1, Failure: func(err error) bool { return errors.Is(err, errCut) },
 					Sharing: func() driver.Sharing { return modes[kinds*rand.N(2)] },
 				}
 				c.Run(t, s.opener(abilities), 6, 40*time.Second)

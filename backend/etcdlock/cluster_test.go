@@ -65,13 +65,13 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 			}
 		}
 	}()
-	testkit.Contend(t, "contended", func() testkit.Queue { return open() }, disturb)
+	new(testkit.Crowd).Disturb(t, func() testkit.Queue { return open() }, disturb)
 	close(done)
 	<-renewing
 	testkit.Eventually(t, "the lock is renewed", func() bool { return testkit.Renewed(t, steady, g) == nil })
 	testkit.ReleaseRepeatedly(t, steady, g)
 	admin := newClient(t, c.Addrs()...)
-	testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
+	testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, "crowd")) == 0 })
 }
 
 // leaderStopped stops the leader: its connections stay open, and it does not answer.

@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/await"
-	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -201,13 +201,31 @@ func TestLateNode(t *testing.T) {
 // plain hides the type of a *redis.Client, so that its options cannot be changed.
 type plain struct{ redis.UniversalClient }
 
+// hungClient returns a client that never gets a reply, and that ignores contexts and
+// timeouts. It works in a testing/synctest bubble. When the test ends, the connection
+// fails, and with it the pending commands.
+func hungClient(t *testing.T) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:0",
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			t.Cleanup(func() { _ = theirs.Close() }) // before c is closed
+			return ours, nil
+		},
+		DialTimeout: time.Hour, ReadTimeout: -1, WriteTimeout: -1, MaxRetries: 100,
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // With clients that never reply and ignore contexts, every operation returns exactly
 // when the node timeout has passed or its context ends.
 func TestVirtualHungClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cs []redis.UniversalClient
 		for range 5 {
-			cs = append(cs, plain{redistest.HungClient(t)})
+			cs = append(cs, plain{hungClient(t)})
 		}
 		const limit = 100 * time.Millisecond
 		r := request()

@@ -27,12 +27,12 @@ func TestEnsemble(t *testing.T) {
 // again.
 func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 	var leader *zktest.Server
-	testkit.Contend(t, "killed", func() testkit.Queue {
+	new(testkit.Crowd).Disturb(t, func() testkit.Queue {
 		return newBackend(t, e.Addrs(), zklock.Config{SessionTimeout: 30 * time.Second, OpTimeout: time.Second})
 	}, func() {
 		leader = e.Leader(t)
 		leader.Kill()
 	})
 	leader.Restart(t)
-	queued(t, newAdmin(t, e.Addrs()...), "killed", 0)
+	queued(t, newAdmin(t, e.Addrs()...), "crowd", 0)
 }

@@ -3,15 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(child.Main{Tests: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ended is the result of a call of the program.
 type ended struct {
@@ -39,17 +40,25 @@ func wantContains(t *testing.T, text, part string) {
 	}
 }
 
-func TestWrapOnEmbedded(t *testing.T) {
+// The stores of a URL are tested in cmd/backendurl.
+func TestWrap(t *testing.T) {
 	t.Parallel()
-	got := runArgs(t.Context(), "-users", "20", "-loops", "3", "-ramp-up", "10ms", "-think", "1ms", "-hold", "1ms")
-	got.wantCode(t, 0)
-	if !strings.HasPrefix(got.stdout, "wrap: 20 users x 3 loops, ramp-up 10ms, think 1ms, hold 1ms, keys 1, backend embedded\n\nLabel ") {
-		t.Error(got.stdout)
-	}
-	wantContains(t, got.stdout, "\nTOTAL ")
-	wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
-	wantContains(t, got.stdout, "\nwrap no lock: ")
-	if got.stderr != "" {
-		t.Errorf("stderr %q", got.stderr)
+	file := "sqlite:" + filepath.Join(t.TempDir(), "bench.db")
+	for _, keys := range []string{"1", "7"} {
+		for backend, name := range map[string]string{embedded: embedded, file: backendurl.Name(file)} {
+			got := runArgs(t.Context(), "-backend", backend, "-keys", keys,
+				"-users", "20", "-loops", "3", "-ramp-up", "10ms", "-think", "1ms", "-hold", "1ms")
+			got.wantCode(t, 0)
+			head := "wrap: 20 users x 3 loops, ramp-up 10ms, think 1ms, hold 1ms, keys " + keys + ", backend " + name + "\n\nLabel "
+			if !strings.HasPrefix(got.stdout, head) {
+				t.Error(got.stdout)
+			}
+			wantContains(t, got.stdout, "\nTOTAL ")
+			wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
+			wantContains(t, got.stdout, "\nwrap no lock: ")
+			if got.stderr != "" {
+				t.Errorf("stderr %q", got.stderr)
+			}
+		}
 	}
 }

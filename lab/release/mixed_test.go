@@ -8,12 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/natstest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -51,25 +49,12 @@ func TestTwoVersionsShareLocks(t *testing.T) {
 		"PostgreSQL": func(t *testing.T) string { return sqltest.Postgres.NewDatabase(t) },
 		"MariaDB":    func(t *testing.T) string { return sqltest.MariaDB.NewDatabase(t) },
 		"SQLite":     func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "locks.db") },
-		"NATS":       startNATS,
+		"NATS":       func(t *testing.T) string { return "nats://" + natstest.Start(t, 1).Addrs()[0] },
 		"etcd":       func(t *testing.T) string { return "etcd://" + etcdtest.Start(t).Addr() + "/x" },
 		"ZooKeeper":  func(t *testing.T) string { return "zk://" + zktest.Start(t, zktest.Config{}).Addr() },
 	} {
 		t.Run(name, func(t *testing.T) { share(t, commands, open(t)) })
 	}
-}
-
-func startNATS(t *testing.T) string {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(20 * time.Second) {
-		t.Fatal("the server did not start")
-	}
-	return s.ClientURL()
 }
 
 func share(t *testing.T, commands map[string]string, store string) {

@@ -67,7 +67,7 @@ var layers = []layer{
 	{"kit", "internal/test/testkit", "network waiting root admin driver backends modes processes testing", uuidPath},
 	{"behaviour", "internal/test/root", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
-	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver network suite modes processes testing kit", goRedis + " " + miniredisPath + " " + uuidPath},
+	{"servers", "internal/test/etcdtest internal/test/natstest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver network suite modes processes testing kit", goRedis + " " + miniredisPath + " " + uuidPath},
 	{"emulators", "internal/test/kubetest internal/test/mototest", "driver suite processes modes servers", ""},
 	{"adapters", "internal/test/adaptertest", "root admin backends kit servers", goRedis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},

@@ -4,9 +4,8 @@
 //
 // A new fault of Redis goes here: a server that answers writes with an error is a
 // [Refusal], one that is slow or does not answer a method of [Server] beside
-// [Server.Sleep], and a client without connections or without answers stands beside
-// [UseUp] and [HungClient]. A fault that any server can have goes to package child, and
-// one of the network to package spoilnet.
+// [Server.Sleep], and a client without connections stands beside [UseUp]. A fault that
+// any server can have goes to package child, and one of the network to package spoilnet.
 package redistest
 
 import (

@@ -24,18 +24,17 @@ const (
 
 // Helpers of testkit, which the tests of the root package use, too.
 var (
-	bubble        = testkit.Bubble
-	bubbleCase    = testkit.BubbleCase
-	bubbleWith    = testkit.BubbleWith
-	inBackground  = testkit.InBackground
-	line          = testkit.Line
-	mustBeFree    = testkit.MustBeFree
-	mustGet       = testkit.MustGet
-	wantCalls     = testkit.WantCalls
-	wantFreeAfter = testkit.WantFreeAfter
-	wantIs        = testkit.WantIs
-	wantPanic     = testkit.WantPanic
-	wantTook      = testkit.WantTook
+	bubble       = testkit.Bubble
+	bubbleCase   = testkit.BubbleCase
+	bubbleWith   = testkit.BubbleWith
+	inBackground = testkit.InBackground
+	line         = testkit.Line
+	mustBeFree   = testkit.MustBeFree
+	mustGet      = testkit.MustGet
+	wantCalls    = testkit.WantCalls
+	wantIs       = testkit.WantIs
+	wantPanic    = testkit.WantPanic
+	wantTook     = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.
@@ -174,4 +173,18 @@ func (c *leavingCtx) Err() error {
 		f()
 	}
 	return c.Context.Err()
+}
+
+// wantFreeAfter waits for the key as another process does, and checks how long after start it
+// comes free, to the millisecond: stores count those.
+func wantFreeAfter(t *testing.T, s *testkit.Store, key string, start time.Time, want time.Duration) {
+	t.Helper()
+	r := driver.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
+	if _, err := testkit.Await(context.Background(), s.Memory(), r, testkit.Looks{}); err != nil {
+		t.Fatalf("waiting for the key: %v", err)
+	}
+	if d := time.Since(start).Truncate(time.Millisecond); d != want {
+		t.Errorf("the key came free after %v, want %v", d, want)
+	}
+	wantIs(t, s.Backend.Release(context.Background(), r.Grant()))
 }

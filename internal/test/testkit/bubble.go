@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
 )
 
 // Bubble runs f in virtual time with a Locker over a store, and closes the Locker at
@@ -72,20 +71,6 @@ func MustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 		t.Fatal("was not let in")
 	}
 	return <-got
-}
-
-// WantFreeAfter waits for the key as another process does, and checks how long after start it
-// comes free, to the millisecond: stores count those.
-func WantFreeAfter(t *testing.T, s *Store, key string, start time.Time, want time.Duration) {
-	t.Helper()
-	r := driver.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
-	if _, err := Await(context.Background(), s.Memory(), r, Looks{}); err != nil {
-		t.Fatalf("waiting for the key: %v", err)
-	}
-	if d := time.Since(start).Truncate(time.Millisecond); d != want {
-		t.Errorf("the key came free after %v, want %v", d, want)
-	}
-	WantIs(t, s.Backend.Release(context.Background(), r.Grant()))
 }
 
 // Suspend returns t with only its wall clock moved by d, as after a suspension of the

@@ -14,6 +14,12 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
+// Queue is a backend with a queue.
+type Queue interface {
+	driver.Backend
+	driver.Queuer
+}
+
 // Crowd is what many processes do with one key: each takes it, works for a millisecond, and
 // gives it back, again and again. Never do two have it that exclude each other, and tokens rise.
 type Crowd struct {
@@ -21,7 +27,8 @@ type Crowd struct {
 	TTL     time.Duration         // of the leases; 10 s by default
 	Sharing func() driver.Sharing // of a visit; exclusive by default
 	Crashes int                   // of a hundred holders, whose processes start again
-	Failure error                 // that calls may return; they are repeated
+	Failure func(error) bool      // reports whether calls may return an error; they are repeated
+	Most    int                   // visits, before the time is over; 0: any number
 
 	// What is seen by it. Read it after Run.
 	Visits  int
@@ -77,7 +84,7 @@ func (c *Crowd) Run(t testing.TB, open func() Queue, n int, d time.Duration) {
 	for i := range n {
 		all.Go(func() {
 			q := open()
-			for came := begun; ctx.Err() == nil; came = time.Now() {
+			for came := begun; ctx.Err() == nil && (c.Most == 0 || c.Count() < c.Most); came = time.Now() {
 				if !c.visit(ctx, t, q, i, came) {
 					_ = q.(io.Closer).Close()
 					q = open()
@@ -87,6 +94,26 @@ func (c *Crowd) Run(t testing.TB, open func() Queue, n int, d time.Duration) {
 		})
 	}
 	all.Wait()
+}
+
+// Disturb lets three processes take turns at a key, calls f when they have had some, and waits
+// until they have had many more.
+func (c *Crowd) Disturb(t testing.TB, open func() Queue, f func()) {
+	t.Helper()
+	const some = 40
+	c.TTL, c.Looks.Every, c.Most = 10*time.Minute, time.Second, 3*some
+	c.Failure = func(err error) bool { return !errors.Is(err, driver.ErrLost) }
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.Run(t, open, 3, 2*Patience)
+	}()
+	Eventually(t, "they take turns", func() bool { return c.Count() > some })
+	f()
+	<-done
+	if c.Visits < c.Most {
+		t.Errorf("%d turns of %d", c.Visits, c.Most)
+	}
 }
 
 // visit acquires the key and releases it. It returns false if the process crashes instead.
@@ -124,4 +151,4 @@ func (c *Crowd) visit(ctx context.Context, t testing.TB, q Queue, i int, came ti
 	return !crash
 }
 
-func (c *Crowd) expected(err error) bool { return c.Failure != nil && errors.Is(err, c.Failure) }
+func (c *Crowd) expected(err error) bool { return c.Failure != nil && c.Failure(err) }

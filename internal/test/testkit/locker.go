@@ -52,10 +52,7 @@ func Lose(ctx context.Context, l *distlock.Locker) error {
 const Patience = child.Patience
 
 // Eventually waits until cond is true, and fails the test if it is not after [Patience].
-func Eventually(tb testing.TB, what string, cond func() bool) {
-	tb.Helper()
-	child.Await(tb, what, cond)
-}
+var Eventually = child.Await
 
 // On has a function for each kind of event that a test wants to be told of. Its method is a
 // hook.

@@ -15,12 +15,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	testserver "github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/mototest"
+	"github.com/distlock-go/distlock/internal/test/natstest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/zktest"
@@ -58,25 +58,15 @@ var starters = map[store]func(dir string) (url string, kill func(), err error){
 		s, err := etcdtest.Launch(dir)
 		return "etcd://" + s.Addr(), s.Kill, err
 	},
-	inNATS:     startNATS,
+	inNATS: func(dir string) (string, func(), error) {
+		s, err := natstest.Launch(dir)
+		return "nats://" + s.Addr(), s.Kill, err
+	},
 	inDynamoDB: startMoto("dynamodb"),
 	inS3:       startMoto("s3"),
 	inKubernetes: func(string) (string, func(), error) {
 		return "", nil, testserver.Missing("needs the tag", errors.New("go run -tags kube ./lab/bench/peers"))
 	},
-}
-
-// startNATS starts a server in this process, which is idle meanwhile.
-func startNATS(dir string) (string, func(), error) {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir, SyncAlways: true, NoSigs: true, NoLog: true})
-	if err != nil {
-		return "", nil, err
-	}
-	s.Start()
-	if !s.ReadyForConnections(testserver.Patience) {
-		return "", nil, errors.New("NATS does not start")
-	}
-	return s.ClientURL(), func() { s.Shutdown(); s.WaitForShutdown() }, nil
 }
 
 // startMoto starts an emulator of AWS, with a table and a bucket.

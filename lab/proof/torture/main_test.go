@@ -2,7 +2,6 @@ package torture
 
 import (
 	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,9 +21,6 @@ var (
 const shortForm = 3500 * time.Millisecond
 
 func TestMain(m *testing.M) {
-	if config := os.Getenv(natsEnv); config != "" {
-		panic(beNATS(config))
-	}
 	testkit.BeChild(map[string]func(*testkit.Child) error{roleKid: beKid})
 	goleak.VerifyTestMain(m, ignoreDial)
 }
