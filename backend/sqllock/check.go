@@ -18,20 +18,16 @@ import (
 // behind. The error says what is wrong with a session, and what to do. The first call
 // of a Backend checks the same.
 func (b *Backend) Ping(ctx context.Context) error {
-	if err := b.ready(ctx, nil); err != nil {
+	if err := b.ready(ctx); err != nil {
 		return err
 	}
 	return b.check(ctx)
 }
 
 // ready checks the tables before they are used for the first time, and sees to it that
-// there is a connection for renewals before there is something to renew. It returns what
-// is wrong with the request, if anything is.
-func (b *Backend) ready(ctx context.Context, wrong error) error {
-	switch {
-	case wrong != nil:
-		return wrong
-	case b.ctx.Err() != nil:
+// there is a connection for renewals before there is something to renew.
+func (b *Backend) ready(ctx context.Context) error {
+	if b.ctx.Err() != nil {
 		return errClosed
 	}
 	if err := b.checked.Do(ctx, b.check); err != nil {
@@ -123,7 +119,7 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 	}
 	all, undo := []*statement{b.sql.create, b.sql.setKey, b.sql.addMember, b.sql.setMember, b.sql.touch, b.sql.delMember, b.sql.delKey}, error(nil)
 	if b.dialect == MySQL {
-		all, undo = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard, b.sql.create), errors.New("undo")
+		all, undo = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard, b.sql.create, b.sql.addMember, b.sql.addGuard), errors.New("undo")
 	}
 	err := b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		for _, s := range all {
@@ -136,9 +132,13 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 	if undo == nil || !errors.Is(err, undo) {
 		return err
 	}
-	left, err := b.find(ctx, forAttempt, b.sql.peek, v)
-	if err == nil && len(left) > 0 {
-		err = b.failure(fmt.Errorf("%w: the tables have no transactions: their ENGINE must be InnoDB", errUnfit))
-	}
-	return err
+	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		switch err := b.sql.left.row(ctx, c, v).Scan(new(string)); {
+		case err == nil:
+			return fmt.Errorf("%w: the tables have no transactions: their ENGINE must be InnoDB", errUnfit)
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		return nil
+	})
 }

@@ -46,6 +46,12 @@ func TestSessionRefused(t *testing.T) {
 		"autocommit off":           {mariaDB, "?autocommit=0", "", []string{"autocommit is off", "data source name"}},
 		"a COMMIT begins the next": {mariaDB, "?completion_type=1", "", []string{"completion_type", "data source name"}},
 		"empty texts are NULL":     {mariaDB, "?sql_mode=%27EMPTY_STRING_IS_NULL%27", "", []string{"EMPTY_STRING_IS_NULL"}},
+		"a clock that stands":      {mariaDB, "?timestamp=1000000000", "", []string{"timestamp is set", "init_connect"}},
+		"keys in another form":     {mariaDB, "?character_set_connection=ucs2", "", []string{"character_set_connection to character_set_client"}},
+		"keys in LATIN1":           {postgres, "&client_encoding=LATIN1", "", []string{"client_encoding to UTF8"}},
+		"no row":                   {mariaDB, "?sql_select_limit=0", "", []string{"sql_select_limit is 0"}},
+		"safe updates":             {mariaDB, "?sql_safe_updates=1", "", []string{"sql_safe_updates is on"}},
+		"small joins":              {mariaDB, "?max_join_size=1", "", []string{"sql_big_selects is off"}},
 		"read-only in MariaDB":     {mariaDB, "?tx_read_only=1", "", []string{"READ ONLY", "let the session write"}},
 		"read-only":                {postgres, "&default_transaction_read_only=on", "", []string{"read-only", "default_transaction_read_only"}},
 		"a role without rights":    {postgres, "&role=pg_monitor", "", []string{"permission denied", "SELECT, INSERT, UPDATE and DELETE"}},
@@ -64,9 +70,11 @@ func TestSessionRefused(t *testing.T) {
 		})
 	}
 	tellsWhy(t, sqlite.on(t, inMemory(t, 0)), "in memory")
-	old := mariaDB.newStore(t)
-	exec(t, old.pool(t), "ALTER TABLE distlock ENGINE = MyISAM")
-	tellsWhy(t, old.open(t), "ENGINE must be InnoDB")
+	for _, table := range []string{"distlock", "distlock_member", "distlock_guard"} {
+		old := mariaDB.newStore(t)
+		exec(t, old.pool(t), "ALTER TABLE "+table+" ENGINE = MyISAM")
+		tellsWhy(t, old.open(t), "ENGINE must be InnoDB")
+	}
 	tellsWhy(t, (&script{unseen: true}).open(t, 4), "does not see what it writes") // it is in a transaction that was left open
 }
 
@@ -122,6 +130,43 @@ func TestAutocommitOffAtRenewal(t *testing.T) {
 			t.Errorf("%v: held for %v, want an hour", g.Mode, left)
 		}
 	}
+}
+
+// The application stops the clock in the connections of the pool, in the past or in the
+// future. Nobody gets a key that is held, and a renewal counts only if it lasts.
+func TestClockStandsInPool(t *testing.T) {
+	t.Parallel()
+	of := mariaDB.newStore(t)
+	peer := of.open(t)
+	for _, ahead := range []string{"-86400", "86400"} {
+		db, b := of.limited(t, 4)
+		g := testkit.MustTry(t, b, request("mine"+ahead, time.Minute))
+		testkit.MustTry(t, peer, request("held"+ahead, time.Minute))
+		g.TTL = time.Hour
+		testkit.Eventually(t, "the lease is renewed", func() bool {
+			for _, c := range takeAll(t, db) {
+				spoil(t, c, "SET timestamp = UNIX_TIMESTAMP() + "+ahead)
+			}
+			_, err := b.TryAcquire(t.Context(), request("held"+ahead, time.Minute))
+			if err == nil {
+				t.Error("a key that is held is granted")
+			}
+			renewed := testkit.Renewed(t, b, g) == nil
+			if left := info(t, peer, g.Key).Holders[0].ExpiresIn; renewed != (left > time.Hour/2) {
+				t.Errorf("renewed %v, and %v are left", renewed, left)
+			}
+			return renewed || testkit.Renewed(t, b, g) == nil
+		})
+	}
+}
+
+// The clock of PostgreSQL is that of the system, also where a test has a function of its name.
+func TestClockOfAnotherSchema(t *testing.T) {
+	t.Parallel()
+	of := postgres.newStore(t)
+	exec(t, of.pool(t), "CREATE SCHEMA old; CREATE FUNCTION old.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT timestamptz '2099-01-01'$$")
+	testkit.MustTry(t, of.open(t), request("key", time.Minute))
+	testkit.MustBeBusy(t, of.with("&search_path=old,public,pg_catalog").open(t), "key")
 }
 
 // A trigger lets nobody write, and the database says nothing. A key is not granted that

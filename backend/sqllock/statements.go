@@ -42,6 +42,7 @@ type statements struct {
 
 	mark     *statement // changes the row with the version by itself, as acquire does
 	readMark *statement
+	left     *statement // in MySQL: whether any of the tables has a key
 }
 
 // The next token will be larger than the row's even if the clock is set back by
@@ -180,5 +181,7 @@ FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(swee
 		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
 		mark:     one(`UPDATE {lock} SET prior_token = :token WHERE lock_key = ''`),
 		readMark: one(`SELECT prior_token FROM {lock} WHERE lock_key = ''`),
+		left: one(`SELECT lock_key FROM {lock} WHERE lock_key = :key UNION SELECT lock_key FROM {member} WHERE lock_key = :key
+UNION SELECT lock_key FROM {guard} WHERE lock_key = :key`),
 	}
 }
