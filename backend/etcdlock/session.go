@@ -71,12 +71,9 @@ func (s *session) writeFence(ctx context.Context) error {
 // revision of it or has failed for another reason. Without a fence the session ends. It
 // returns whether the revision was the demanded one.
 func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
-	if len(resp.Kvs) == 0 {
+	if len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision < demanded { // the cluster was restored from a backup
 		s.End() // the lease of etcd, if it is still there, ends by itself
 		return false
-	}
-	if resp.Kvs[0].ModRevision < demanded { // it is known from before the cluster was restored
-		s.End()
 	}
 	raise(&s.fence, resp.Kvs[0].ModRevision)
 	return resp.Kvs[0].ModRevision == demanded

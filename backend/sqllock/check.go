@@ -59,19 +59,17 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		}
 		// In MySQL another process may have created the table without its row.
 		for range 10 {
-			err = b.sql.version.row(ctx, c, nil).Scan(&version)
+			err = b.sql.version.row(ctx, c, nil).Scan(&version, new(int64))
 			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !clock.Sleep(ctx, 50*time.Millisecond) {
 				break
 			}
 		}
 		switch {
-		case noTable(err):
-			return err
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.config.Table)
 		case err == nil && version != schemaVersion:
 			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.config.Table, version, schemaVersion)
-		case err != nil && ctx.Err() == nil && !undone(err):
+		case err != nil && ctx.Err() == nil && !undone(err) && !noTable(err):
 			return fmt.Errorf("the table %q cannot be read: %w", b.config.Table, err)
 		}
 		return err
@@ -82,12 +80,9 @@ func (b *Backend) checkTables(ctx context.Context) error {
 // does, and looks for the change in another session. Without it the statement is part
 // of a transaction, and undone with it: another process would get the key, too.
 func (b *Backend) tryStatement(ctx context.Context) error {
-	read := func(ctx context.Context, c *sql.Conn, mark *int64) error {
-		return b.sql.readMark.row(ctx, c, nil).Scan(mark)
-	}
 	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		var before, after int64
-		if err := read(ctx, c, &before); err != nil {
+		if err := b.sql.version.row(ctx, c, nil).Scan(new(int64), &before); err != nil {
 			return err
 		}
 		if _, err := b.sql.mark.exec(ctx, c, values{"token": rand.Int64()}); err != nil {
@@ -96,7 +91,7 @@ func (b *Backend) tryStatement(ctx context.Context) error {
 		if b.db.Stats().MaxOpenConnections == 1 {
 			return nil // there is no other session that could get the key
 		}
-		err := b.pool.use(ctx, forRelease, func(other *sql.Conn) error { return read(ctx, other, &after) })
+		err := b.pool.use(ctx, forRelease, func(other *sql.Conn) error { return b.sql.version.row(ctx, other, nil).Scan(new(int64), &after) })
 		switch {
 		case noTable(err):
 			err = fmt.Errorf("%w: another one does not have the tables: has each a database in memory?", errUnfit)
@@ -133,12 +128,10 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 		return err
 	}
 	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		switch err := b.sql.left.row(ctx, c, v).Scan(new(string)); {
-		case err == nil:
-			return fmt.Errorf("%w: the tables have no transactions: their ENGINE must be InnoDB", errUnfit)
-		case !errors.Is(err, sql.ErrNoRows):
-			return err
+		left, err := b.sql.left.number(ctx, c, v)
+		if left > 0 {
+			err = fmt.Errorf("%w: the tables have no transactions: their ENGINE must be InnoDB", errUnfit)
 		}
-		return nil
+		return err
 	})
 }

@@ -62,11 +62,8 @@ const (
 	doNothing = " ON CONFLICT (lock_key) DO NOTHING"
 	allRows   = " LIMIT 9223372036854775807"                        // sql_select_limit counts where no other limit stands
 	openEnded = "(@@autocommit = 0 OR @@completion_type = 'CHAIN')" // a statement by itself is not committed
-
-	// The clock of a session stands still after SET timestamp. A statement that has waited for
-	// a row looks the same.
-	stopped = "ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 10"
-	spoiled = "(" + openEnded + " OR " + stopped + ")"
+	stopped   = "ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 10" // SET timestamp stands, or the statement has waited
+	spoiled   = "(" + openEnded + " OR " + stopped + ")"
 )
 
 func (d Dialect) syntax() *syntax {

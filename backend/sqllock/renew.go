@@ -90,7 +90,7 @@ func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map
 			var k keyOwner
 			err := scan(&k.key, &k.owner)
 			if renewed[k] = true; err == nil && k == (keyOwner{}) {
-				return fmt.Errorf("%w: %s", errUnfit, unfit["spoiled"])
+				return unfit["spoiled"]
 			}
 			return err
 		})

@@ -123,11 +123,10 @@ func (b *Backend) failure(err error) error {
 	}
 	_, unsent := errors.AsType[unsentError](err)
 	e := &storeError{dialect: b.dialect, err: err, unsent: unsent}
-	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
 	case errors.Is(err, errNoConn):
 		e.err = errNoConn
-	case timeout:
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		e.err, e.cause = errNoAnswer, err
 	}
 	if r := remedy(err); r != "" && e.cause == nil {
