@@ -109,8 +109,8 @@ func TestAutocommitOffInPool(t *testing.T) {
 }
 
 // The application has turned autocommit off in the connections of the pool, or each COMMIT
-// there begins a transaction, or the clock stands. A renewal is in doubt, with the reason. The next ones have
-// other connections, and are committed.
+// there begins a transaction, or the clock stands. A renewal is in doubt, with the reason.
+// The next ones have other connections, and are committed.
 func TestAutocommitOffAtRenewal(t *testing.T) {
 	t.Parallel()
 	of := mariaDB.newStore(t)
