@@ -102,15 +102,12 @@ func TestShortLease(t *testing.T) {
 	defer slog.SetDefault(before)
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := newVirtual(t, startFake(t))
-		for _, c := range []struct {
-			ttl  time.Duration
-			want int
-		}{{10 * time.Second, 0}, {3 * time.Second, 1}, {3 * time.Second, 1}} {
+		for i, ttl := range []time.Duration{10 * time.Second, 3 * time.Second, 3 * time.Second} {
 			r := testkit.NewRequest("k")
-			r.TTL = c.ttl
+			r.TTL = ttl
 			testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
-			if n := strings.Count(out.String(), "session=20s"); n != c.want {
-				t.Errorf("after a lease of %v, %d lines: %s", c.ttl, n, &out)
+			if n := strings.Count(out.String(), "session=20s"); n != min(i, 1) {
+				t.Errorf("after a lease of %v, %d lines: %s", ttl, n, &out)
 			}
 		}
 	})

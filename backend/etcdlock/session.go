@@ -71,7 +71,7 @@ func (s *session) writeFence(ctx context.Context) error {
 // revision of it or has failed for another reason. Without a fence the session ends. It
 // returns whether the revision was the demanded one.
 func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
-	if len(resp.Kvs) == 0 {
+	if len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision < demanded { // the cluster was restored from a backup
 		s.End() // the lease of etcd, if it is still there, ends by itself
 		return false
 	}
@@ -140,6 +140,18 @@ func (s *session) run() {
 	}
 }
 
+// review ends the session if a majority of the servers answers in an older term than was
+// known before. The cluster was restored from a backup then, and no keep-alive would count.
+func (s *session) review() {
+	op, end := s.link.opContext(s.link.background)
+	defer end()
+	known := s.link.term.Load()
+	resp, err := s.link.client.Get(op, s.path)
+	if err == nil && int64(resp.Header.RaftTerm) < known && s.link.term.CompareAndSwap(known, int64(resp.Header.RaftTerm)) {
+		s.End()
+	}
+}
+
 // keepAlive sends keep-alives on one stream until the stream fails, or once. The
 // client's own KeepAlive does not tell when it has sent the request that was answered.
 // If an answer is late, another stream gets one keep-alive, over a new connection.
@@ -177,6 +189,7 @@ func (s *session) keepAlive(once bool) {
 		}
 		term := int64(resp.Header.RaftTerm)
 		if term < s.link.term.Load() {
+			s.link.background.Run(s.review)
 			return // the next stream may be one to another server
 		}
 		s.confirm(sent, term)

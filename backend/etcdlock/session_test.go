@@ -349,3 +349,28 @@ func TestPingAfterTheSessionWasLost(t *testing.T) {
 		}
 	})
 }
+
+// The cluster is restored from a backup that has the session. Its term, or the fence, is older
+// than was known. A lock is granted, in another session.
+func TestRestoredFromABackup(t *testing.T) {
+	for _, older := range []string{"term", "fence"} {
+		t.Run(older, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+				testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
+				f.elect()
+				held, fence := testkit.MustTry(t, b, testkit.NewRequest("held")), f.paths(etcdlock.DefaultPrefix + "%session/")[0]
+				f.delete(f.places("held")[0])
+				f.mu.Lock()
+				if older == "term" {
+					f.term--
+				} else {
+					f.keys[fence].ModRevision--
+				}
+				f.mu.Unlock()
+				time.Sleep(20 * time.Second)
+				testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("held")))
+				testkit.MustBeLost(t, b, held)
+			})
+		})
+	}
+}

@@ -29,7 +29,10 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (g driver.Gran
 			err = driver.NotSent(err)
 		}
 	}()
-	if err := b.ready(ctx, checkRequest(r)); err != nil {
+	if err := checkRequest(r); err != nil {
+		return driver.Grant{}, nil, err
+	}
+	if err := b.ready(ctx); err != nil {
 		return driver.Grant{}, nil, err
 	}
 	if r.From != "" {

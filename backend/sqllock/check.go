@@ -18,20 +18,16 @@ import (
 // behind. The error says what is wrong with a session, and what to do. The first call
 // of a Backend checks the same.
 func (b *Backend) Ping(ctx context.Context) error {
-	if err := b.ready(ctx, nil); err != nil {
+	if err := b.ready(ctx); err != nil {
 		return err
 	}
 	return b.check(ctx)
 }
 
 // ready checks the tables before they are used for the first time, and sees to it that
-// there is a connection for renewals before there is something to renew. It returns what
-// is wrong with the request, if anything is.
-func (b *Backend) ready(ctx context.Context, wrong error) error {
-	switch {
-	case wrong != nil:
-		return wrong
-	case b.background.Err() != nil:
+// there is a connection for renewals before there is something to renew.
+func (b *Backend) ready(ctx context.Context) error {
+	if b.background.Err() != nil {
 		return errClosed
 	}
 	if err := b.checked.Do(ctx, b.check); err != nil {
@@ -63,19 +59,17 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		}
 		// In MySQL another process may have created the table without its row.
 		for range 10 {
-			err = b.sql.version.row(ctx, c, nil).Scan(&version)
+			err = b.sql.version.row(ctx, c, nil).Scan(&version, new(int64))
 			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !clock.Sleep(ctx, 50*time.Millisecond) {
 				break
 			}
 		}
 		switch {
-		case noTable(err):
-			return err
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.config.Table)
 		case err == nil && version != schemaVersion:
 			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.config.Table, version, schemaVersion)
-		case err != nil && ctx.Err() == nil && !undone(err):
+		case err != nil && ctx.Err() == nil && !undone(err) && !noTable(err):
 			return fmt.Errorf("the table %q cannot be read: %w", b.config.Table, err)
 		}
 		return err
@@ -86,12 +80,9 @@ func (b *Backend) checkTables(ctx context.Context) error {
 // does, and looks for the change in another session. Without it the statement is part
 // of a transaction, and undone with it: another process would get the key, too.
 func (b *Backend) tryStatement(ctx context.Context) error {
-	read := func(ctx context.Context, c *sql.Conn, mark *int64) error {
-		return b.sql.readMark.row(ctx, c, nil).Scan(mark)
-	}
 	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		var before, after int64
-		if err := read(ctx, c, &before); err != nil {
+		if err := b.sql.version.row(ctx, c, nil).Scan(new(int64), &before); err != nil {
 			return err
 		}
 		if _, err := b.sql.mark.exec(ctx, c, values{"token": rand.Int64()}); err != nil {
@@ -100,7 +91,7 @@ func (b *Backend) tryStatement(ctx context.Context) error {
 		if b.db.Stats().MaxOpenConnections == 1 {
 			return nil // there is no other session that could get the key
 		}
-		err := b.pool.use(ctx, forRelease, func(other *sql.Conn) error { return read(ctx, other, &after) })
+		err := b.pool.use(ctx, forRelease, func(other *sql.Conn) error { return b.sql.version.row(ctx, other, nil).Scan(new(int64), &after) })
 		switch {
 		case noTable(err):
 			err = fmt.Errorf("%w: another one does not have the tables: has each a database in memory?", errUnfit)
@@ -123,7 +114,7 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 	}
 	all, undo := []*statement{b.sql.create, b.sql.setKey, b.sql.addMember, b.sql.setMember, b.sql.touch, b.sql.delMember, b.sql.delKey}, error(nil)
 	if b.dialect == MySQL {
-		all, undo = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard, b.sql.create), errors.New("undo")
+		all, undo = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard, b.sql.create, b.sql.addMember, b.sql.addGuard), errors.New("undo")
 	}
 	err := b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		for _, s := range all {
@@ -136,9 +127,11 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 	if undo == nil || !errors.Is(err, undo) {
 		return err
 	}
-	left, err := b.find(ctx, forAttempt, b.sql.peek, v)
-	if err == nil && len(left) > 0 {
-		err = b.failure(fmt.Errorf("%w: the tables have no transactions: their ENGINE must be InnoDB", errUnfit))
-	}
-	return err
+	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		left, err := b.sql.left.number(ctx, c, v)
+		if left > 0 {
+			err = fmt.Errorf("%w: the tables have no transactions: their ENGINE must be InnoDB", errUnfit)
+		}
+		return err
+	})
 }

@@ -37,13 +37,14 @@ var words = strings.NewReplacer(
 	"START TRANSACTION", "BEGIN IMMEDIATE", "INSERT IGNORE", "INSERT OR IGNORE", "ON DUPLICATE KEY UPDATE", "ON CONFLICT DO UPDATE SET",
 	` COLLATE "C"`, "", " WITH (fillfactor = 50)", "", "varbinary(255)", "text", " ENGINE=InnoDB", "", " FROM DUAL", "",
 	"pg_notify(CAST($1 AS text), ", "told(#, ",
-	"CAST(date_part('epoch', clock_timestamp()) * 1000000 AS bigint)", "now(#, 0)",
+	"CAST(date_part('epoch', pg_catalog.clock_timestamp()) * 1000000 AS bigint)", "now(#, 0)",
 	"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "now(#, 0)", "LAST_INSERT_ID(", "last_insert_id(#, ",
 	" FOR KEY SHARE", " AND share(#, lock_key)", " LOCK IN SHARE MODE", " AND share(#, lock_key)",
 	" LIMIT 9223372036854775807 FOR UPDATE SKIP LOCKED", " AND unshared(#, lock_key)", " FOR UPDATE SKIP LOCKED", " AND unshared(#, lock_key)", " FOR UPDATE", "", " FOR NO KEY UPDATE", "",
 	"greatest(", "max(", "GREATEST(", "max(", "set_config('synchronous_commit', 'off', true)", "'off'", "ctid", "rowid",
 	"pg_is_in_recovery()", "0", "txid_current()", "0", "r.xmax", "0", "@@global.read_only", "0", "@@autocommit", "1", "@@completion_type", "''",
-	"current_setting('transaction_read_only')", "'off'", "@@sql_mode", "'off'",
+	"current_setting('transaction_read_only')", "'off'", "@@sql_mode", "'off'", "current_setting('client_encoding')", "'UTF8'", "current_setting('server_encoding')", "'UTF8'",
+	"ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 10", "0", "@@character_set_client <> @@character_set_connection", "0", "@@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit = 0", "0",
 	"FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock'", "WHERE 0",
 )
 

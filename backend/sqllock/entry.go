@@ -102,14 +102,8 @@ func (e *entry) find(owner string) *member {
 
 // held returns how many holders the key has, and how they share it.
 func (e *entry) held() (n int, s driver.Sharing) {
-	if e.owner != "" {
-		return 1, driver.Sharing{}
-	}
-	for i := range e.members {
-		if e.members[i].holds() {
-			n++
-			s = e.members[i].sharing
-		}
+	for _, h := range e.holders() {
+		n, s = n+1, h.sharing
 	}
 	return n, s
 }
@@ -313,6 +307,9 @@ func (e *entry) enqueue(r *driver.Request) {
 func (e *entry) leave(owner string) bool {
 	n := len(e.members)
 	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.owner == owner && !m.isTombstone() })
+	if len(e.members) < n {
+		e.left(e.now)
+	}
 	return len(e.members) < n
 }
 
@@ -323,11 +320,7 @@ func (e *entry) release(owner string) bool {
 		e.owner, e.expires = "", e.now
 		return true
 	}
-	found := e.leave(owner)
-	if found {
-		e.left(e.now)
-	}
-	return found
+	return e.leave(owner)
 }
 
 // addTombstone gives the owner, which was released, a tombstone.

@@ -31,13 +31,16 @@ var (
 )
 
 // unfit says why sessions cannot be used for locks, and what to do.
-var unfit = map[string]string{
-	"standby": "the database is read-only, because it is a standby: connect to the primary, with pgx by target_session_attrs=read-write",
-	"read-only": "the database is read-only in this session: connect to the primary, or set default_transaction_read_only (PostgreSQL) " +
-		"or read_only (MySQL) to off",
-	"autocommit": "autocommit is off, or completion_type is CHAIN: remove it from the data source name, init_connect and the server's settings, or give the locks a " +
-		"pool with a data source name of its own",
-	"empty": "sql_mode has EMPTY_STRING_IS_NULL: remove it",
+var unfit = map[string]error{
+	"standby": fmt.Errorf("%w: the database is read-only, because it is a standby: connect to the primary, with pgx by target_session_attrs=read-write", errReadOnly),
+	"read-only": fmt.Errorf("%w: the database is read-only in this session: connect to the primary, or set default_transaction_read_only (PostgreSQL) "+
+		"or read_only (MySQL) to off", errReadOnly),
+	"spoiled": fmt.Errorf("%w: a transaction was left open, or autocommit is off, or completion_type is CHAIN, or timestamp is set: remove it from the data source "+
+		"name, init_connect and the server's settings, or give the locks a pool with a data source name of its own", errUnfit),
+	"empty": fmt.Errorf("%w: sql_mode has EMPTY_STRING_IS_NULL: remove it", errUnfit),
+	"characters": fmt.Errorf("%w: the names of keys are changed on their way: set client_encoding to UTF8 (PostgreSQL), "+
+		"or character_set_connection to character_set_client (MySQL)", errUnfit),
+	"limits": fmt.Errorf("%w: sql_safe_updates is on, or sql_big_selects is off, or sql_select_limit is 0: remove it", errUnfit),
 }
 
 // remedy returns what to do about an error of the database that comes from its settings
@@ -50,11 +53,11 @@ func remedy(err error) string {
 		return "the user needs SELECT, INSERT, UPDATE and DELETE on the tables of the locks"
 	case "26000", "42P05":
 		return "behind a pooler in transaction mode, set default_query_exec_mode=exec for pgx"
-	case "1568":
-		return "a transaction was left open on a connection of the pool, or autocommit is off, or completion_type is CHAIN"
+	case "1568", "1690":
+		return unfit["spoiled"].Error()
 	}
 	if errors.Is(err, sqldriver.ErrBadConn) {
-		return "also on a new connection: the server ends it, or does not write (with rejectReadOnly=true)"
+		return "also on a new connection: the server ends it, or does not write"
 	}
 	return ""
 }
@@ -115,9 +118,9 @@ func undone(err error) bool {
 
 // useless reports whether nothing was done, because of the connection: it has ended
 // before, or leads to a server that does not write, or somebody has left a transaction
-// there that failed.
+// there that failed, or has stopped its clock.
 func useless(err error) bool {
-	return slices.Contains([]string{"25006", "25P02", "1290", "1792", "1836"}, code(err)) ||
+	return slices.Contains([]string{"25006", "25P02", "1290", "1690", "1792", "1836"}, code(err)) ||
 		errors.Is(err, errReadOnly) || errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
 }
 

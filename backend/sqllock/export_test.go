@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Sweep deletes the rows of unused keys at once.
@@ -20,7 +22,7 @@ func Says(err error) (what string) {
 }
 
 // Wake wakes the waiter for the owner, as a release in this process does.
-func (b *Backend) Wake(owner string) { b.wakes.wakeOwners([]string{owner}) }
+func (b *Backend) Wake(owner string) { b.wakes.heard(driver.Fingerprint(owner)) }
 
 // Doze keeps the waiter for the owner from looking by itself.
 func (b *Backend) Doze(owner string) { b.wakes.find(owner).begin() }

@@ -149,6 +149,7 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 				t.Errorf("Renew: %v", got)
 			}
 		}
+		synctest.Wait()
 		if len(used) < 2 || sweeps < 10 || sweeps > 40 {
 			t.Errorf("all renewals have had %d connections, and there were %d sweeps", len(used), sweeps)
 		}

@@ -18,7 +18,7 @@ const (
 // Inspect implements [driver.Inspector]. Of a long queue it reads the first places, and
 // how many there are.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	if err := b.ready(ctx, nil); err != nil {
+	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
 	var found []driver.KeyInfo
@@ -82,7 +82,10 @@ func (e *entry) info() driver.KeyInfo {
 // ForceRelease implements [driver.Inspector]. It fails while a transaction that was
 // guarded with the holder's lease has not ended.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (held bool, err error) {
-	if err := b.ready(ctx, checkNames(key, "-")); err != nil {
+	if err := checkNames(key, "-"); err != nil {
+		return false, err
+	}
+	if err := b.ready(ctx); err != nil {
 		return false, err
 	}
 	guarded := false

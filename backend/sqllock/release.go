@@ -21,7 +21,10 @@ import (
 // While a transaction that was guarded with the lease has not ended, the key cannot be
 // given back: Release fails, and has to be called again.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
-	if err := b.ready(ctx, checkNames(g.Key, g.Owner)); err != nil {
+	if err := checkNames(g.Key, g.Owner); err != nil {
+		return err
+	}
+	if err := b.ready(ctx); err != nil {
 		return err
 	}
 	b.wakes.leave(g.Owner)

@@ -63,7 +63,7 @@ func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unan
 
 // renew returns which of the grants were renewed.
 func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map[keyOwner]bool, error) {
-	if err := b.ready(ctx, nil); err != nil {
+	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
 	renewTemplate, readTemplate := renewTemplates(b.dialect, table, len(batch))
@@ -90,7 +90,7 @@ func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map
 			var k keyOwner
 			err := scan(&k.key, &k.owner)
 			if renewed[k] = true; err == nil && k == (keyOwner{}) {
-				return fmt.Errorf("%w: %s", errUnfit, unfit["autocommit"])
+				return unfit["spoiled"]
 			}
 			return err
 		})
@@ -107,7 +107,7 @@ const mostRenewals = 64
 
 // renewTemplates returns the templates for n grants in a table: one that renews and
 // returns what it has renewed, or in MySQL one that renews and one that returns what is
-// running, and an empty key if autocommit is off. The parameter kept is 1, so that a
+// running, and an empty key if the session is spoiled. The parameter kept is 1, so that a
 // renewal that is late shortens no lease, or 0 for the last one of an owner, which may.
 func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 	rows := func(row, separator string) string {
@@ -132,14 +132,17 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 		return update + "JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
 				"ON " + running + " " + renewal + " WHERE NOT " + openEnded,
 			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
-				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE " + openEnded + allRows
+				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE " + spoiled + allRows
 	}
 }
 
 // Extend implements [driver.Extender].
 func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: tokens}
-	if err := b.ready(ctx, checkRequest(&r)); err != nil {
+	if err := checkRequest(&r); err != nil {
+		return driver.Grant{}, err
+	}
+	if err := b.ready(ctx); err != nil {
 		return driver.Grant{}, err
 	}
 	var more driver.Grant

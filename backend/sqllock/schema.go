@@ -153,13 +153,5 @@ func create(ctx context.Context, db *sql.DB, d Dialect, statements []string) err
 func (d Dialect) fits(ctx context.Context, session Tx) error {
 	var mode sql.NullString
 	err := session.QueryRowContext(ctx, d.syntax().mode).Scan(&mode)
-	why := unfit[mode.String]
-	switch {
-	case err != nil || why == "":
-	case mode.String == "standby" || mode.String == "read-only":
-		err = fmt.Errorf("%w: %s", errReadOnly, why)
-	default:
-		err = fmt.Errorf("%w: %s", errUnfit, why)
-	}
-	return err
+	return cmp.Or(err, unfit[mode.String])
 }

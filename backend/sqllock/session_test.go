@@ -46,6 +46,12 @@ func TestSessionRefused(t *testing.T) {
 		"autocommit off":           {mariaDB, "?autocommit=0", "", []string{"autocommit is off", "data source name"}},
 		"a COMMIT begins the next": {mariaDB, "?completion_type=1", "", []string{"completion_type", "data source name"}},
 		"empty texts are NULL":     {mariaDB, "?sql_mode=%27EMPTY_STRING_IS_NULL%27", "", []string{"EMPTY_STRING_IS_NULL"}},
+		"a clock that stands":      {mariaDB, "?timestamp=1000000000", "", []string{"timestamp is set", "init_connect"}},
+		"keys in another form":     {mariaDB, "?character_set_connection=ucs2", "", []string{"character_set_connection to character_set_client"}},
+		"keys in LATIN1":           {postgres, "&client_encoding=LATIN1", "", []string{"client_encoding to UTF8"}},
+		"no row":                   {mariaDB, "?sql_select_limit=0", "", []string{"sql_select_limit is 0"}},
+		"safe updates":             {mariaDB, "?sql_safe_updates=1", "", []string{"sql_safe_updates is on"}},
+		"small joins":              {mariaDB, "?max_join_size=1", "", []string{"sql_big_selects is off"}},
 		"read-only in MariaDB":     {mariaDB, "?tx_read_only=1", "", []string{"READ ONLY", "let the session write"}},
 		"read-only":                {postgres, "&default_transaction_read_only=on", "", []string{"read-only", "default_transaction_read_only"}},
 		"a role without rights":    {postgres, "&role=pg_monitor", "", []string{"permission denied", "SELECT, INSERT, UPDATE and DELETE"}},
@@ -64,9 +70,11 @@ func TestSessionRefused(t *testing.T) {
 		})
 	}
 	tellsWhy(t, sqlite.on(t, inMemory(t, 0)), "in memory")
-	old := mariaDB.newStore(t)
-	exec(t, old.pool(t), "ALTER TABLE distlock ENGINE = MyISAM")
-	tellsWhy(t, old.open(t), "ENGINE must be InnoDB")
+	for _, table := range []string{"distlock", "distlock_member", "distlock_guard"} {
+		old := mariaDB.newStore(t)
+		exec(t, old.pool(t), "ALTER TABLE "+table+" ENGINE = MyISAM")
+		tellsWhy(t, old.open(t), "ENGINE must be InnoDB")
+	}
 	tellsWhy(t, (&script{unseen: true}).open(t, 4), "does not see what it writes") // it is in a transaction that was left open
 }
 
@@ -101,16 +109,18 @@ func TestAutocommitOffInPool(t *testing.T) {
 }
 
 // The application has turned autocommit off in the connections of the pool, or each COMMIT
-// there begins a transaction. A renewal is in doubt, with the reason. The next ones have
-// other connections, and are committed.
+// there begins a transaction, or the clock stands. A renewal is in doubt, with the reason.
+// The next ones have other connections, and are committed.
 func TestAutocommitOffAtRenewal(t *testing.T) {
 	t.Parallel()
 	of := mariaDB.newStore(t)
 	db, b := of.limited(t, 0)
 	db.SetMaxIdleConns(1)
-	for i, spoils := range [][]string{{"SET autocommit = 0"}, {"SET completion_type = 'CHAIN'", "COMMIT"}} {
+	for i, spoils := range [][]string{
+		{"SET autocommit = 0"}, {"SET completion_type = 'CHAIN'", "COMMIT"}, {"SET timestamp = 1000000000"}, {"SET timestamp = UNIX_TIMESTAMP() + 86400"},
+	} {
 		r := request(strconv.Itoa(i), time.Minute)
-		r.Mode = driver.Mode(i)
+		r.Mode = driver.Mode(i % 2)
 		g := testkit.MustTry(t, b, r)
 		g.TTL = time.Hour
 		spoil(t, conn(t, db), spoils...)
@@ -122,6 +132,25 @@ func TestAutocommitOffAtRenewal(t *testing.T) {
 			t.Errorf("%v: held for %v, want an hour", g.Mode, left)
 		}
 	}
+}
+
+// The application moves the clock of the connections of the pool to tomorrow, where every
+// lease has ended. Nobody gets a key that is held.
+func TestClockStandsInPool(t *testing.T) {
+	t.Parallel()
+	of := mariaDB.newStore(t)
+	db, b := of.limited(t, 4)
+	testkit.MustTry(t, of.open(t), request("held", time.Minute))
+	testkit.MustBeBusy(t, b, "held")
+	for _, c := range takeAll(t, db) {
+		spoil(t, c, "SET timestamp = UNIX_TIMESTAMP() + 86400")
+	}
+	testkit.MustBeBusy(t, b, "held")
+
+	of = postgres.newStore(t) // with a function of the same name, as some tests have
+	exec(t, of.pool(t), "CREATE SCHEMA old; CREATE FUNCTION old.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT timestamptz '2099-01-01'$$")
+	testkit.MustTry(t, of.open(t), request("held", time.Minute))
+	testkit.MustBeBusy(t, of.with("&search_path=old,public,pg_catalog").open(t), "held")
 }
 
 // A trigger lets nobody write, and the database says nothing. A key is not granted that

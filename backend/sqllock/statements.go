@@ -40,8 +40,8 @@ type statements struct {
 	takeTurn *statement // lets one process at a time look for rows to delete
 	version  *statement
 
-	mark     *statement // changes the row with the version by itself, as acquire does
-	readMark *statement
+	mark *statement // changes the row with the version by itself, as acquire does
+	left *statement // in MySQL: how many rows the tables have of a key
 }
 
 // The next token will be larger than the row's even if the clock is set back by
@@ -177,8 +177,9 @@ ORDER BY l.lock_key, m.ticket`),
 FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(sweepPage)),
 		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND busy = 0 AND ` + unused),
 		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval{commits}`),
-		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
+		version:  one(`SELECT token, prior_token FROM {lock} WHERE lock_key = ''`),
 		mark:     one(`UPDATE {lock} SET prior_token = :token WHERE lock_key = ''`),
-		readMark: one(`SELECT prior_token FROM {lock} WHERE lock_key = ''`),
+		left: one(`SELECT (SELECT count(*) FROM {lock} WHERE lock_key = :key) + (SELECT count(*) FROM {member} WHERE lock_key = :key) +
+  (SELECT count(*) FROM {guard} WHERE lock_key = :key)`),
 	}
 }

@@ -50,8 +50,7 @@ func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 func (b *Backend) unused(ctx context.Context, after string) (page, unused []string, err error) {
 	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		page, unused = nil, nil
-		v := values{"from": after, "retention": b.config.Retention.Microseconds()}
-		return b.sql.unused.rows(ctx, c, v, func(scan func(...any) error) error {
+		return b.sql.unused.rows(ctx, c, values{"from": after, "retention": b.config.Retention.Microseconds()}, func(scan func(...any) error) error {
 			var key string
 			var yes bool
 			err := scan(&key, &yes)

@@ -92,7 +92,8 @@ func (d Dialect) transaction(longest time.Duration) (begin, end []string) {
 			strconv.FormatInt(longest.Milliseconds(), 10)}, nil
 	case MySQL:
 		return []string{
-			"SET @distlock_wait_timeout = @@SESSION.wait_timeout, SESSION wait_timeout = " + strconv.Itoa(int(math.Ceil(longest.Seconds()))),
+			// With a stopped clock the number is too large, which is the error 1690.
+			"SET @distlock_wait_timeout = @@SESSION.wait_timeout, SESSION wait_timeout = (" + stopped + ") * 9223372036854775807 * 2 + " + strconv.Itoa(int(math.Ceil(longest.Seconds()))),
 			"SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
 			"START TRANSACTION",
 		}, []string{"SET SESSION wait_timeout = @distlock_wait_timeout"}
@@ -122,11 +123,10 @@ func (b *Backend) failure(err error) error {
 	}
 	_, unsent := errors.AsType[unsentError](err)
 	e := &storeError{dialect: b.dialect, err: err, unsent: unsent}
-	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
 	case errors.Is(err, errNoConn):
 		e.err = errNoConn
-	case timeout:
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		e.err, e.cause = errNoAnswer, err
 	}
 	if r := remedy(err); r != "" && e.cause == nil {

@@ -96,7 +96,8 @@ func TestWakesInProcess(t *testing.T) {
 		a, b := w.join("a"), w.join("b")
 		a.begin()
 		b.begin()
-		w.wakeOwners([]string{"b", "c"})
+		w.heard(driver.Fingerprint("b"))
+		w.heard(driver.Fingerprint("c"))
 		if receives(a.turn) || !receives(b.turn) {
 			t.Error("the wrong waiter is woken")
 		}

@@ -1,10 +1,8 @@
 package zklock_test
 
 import (
-	"sync"
 	"testing"
 
-	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
@@ -17,32 +15,17 @@ func TestContainersComeAndGo(t *testing.T) {
 		"znode.container.checkIntervalMs=1", "znode.container.maxPerMinute=100000000",
 	}})
 	admin := newAdmin(t, server.Addr())
-	var backends []*zklock.Backend
+	b, last := newBackend(t, []string{server.Addr()}), uint64(0)
 	for range 4 {
-		backends = append(backends, newBackend(t, []string{server.Addr()}))
-	}
-	var r testkit.Register
-	for range 10 {
-		var wg sync.WaitGroup
-		for _, b := range backends {
-			wg.Go(func() {
-				for range 15 {
-					g, err := testkit.Await(t.Context(), b, testkit.NewRequest("key"), testkit.Looks{})
-					if err != nil {
-						t.Errorf("Acquire: %v", err)
-						return
-					}
-					r.Enter(t, "key", g.Token)
-					r.Leave("key", g.Token)
-					if err := b.Release(t.Context(), g); err != nil {
-						t.Errorf("Release: %v", err)
-					}
-				}
-			})
+		new(testkit.Crowd).Disturb(t, func() testkit.Queue { return newBackend(t, []string{server.Addr()}) }, func() {})
+		g := testkit.MustTry(t, b, testkit.NewRequest("crowd"))
+		if g.Token <= last {
+			t.Errorf("token %d after %d", g.Token, last)
 		}
-		wg.Wait()
+		last = g.Token
+		testkit.MustRelease(t, b, g)
 		testkit.Eventually(t, "the key's node is deleted", func() bool {
-			exists, _, err := admin.Exists(parentOf("key"))
+			exists, _, err := admin.Exists(parentOf("crowd"))
 			return err == nil && !exists
 		})
 	}

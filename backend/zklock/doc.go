@@ -26,7 +26,7 @@
 //
 // Fencing tokens are made of the ID of the transaction that created the node. They rise
 // over sessions, restarts and leaders for as long as the ensemble keeps its data. After
-// a restore from an old backup, tokens may repeat.
+// a restore from an old backup, tokens may repeat, and each program must start anew.
 //
 // # Leases and sessions
 //

@@ -22,7 +22,7 @@ var (
 	errNoAnswer      = errors.New("no answer")
 	errNoSession     = errors.New("no session")
 	errNoCredentials = errors.New("no credentials were given, see Config.User")
-	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client")
+	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client, or data from before this program began")
 )
 
 // denied names the permission that a request lacks.

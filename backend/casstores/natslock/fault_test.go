@@ -35,6 +35,10 @@ func TestUnfitBucket(t *testing.T) {
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxBytes: 1 << 20}, natslock.Config{}, "discard: old"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: time.Hour}, natslock.Config{}, "forgets keys after 1h0m0s, and a lease needs 48h0m0s"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: 48 * time.Hour}, natslock.Config{}, ""},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, Retention: jetstream.InterestPolicy}, natslock.Config{}, "retention must be limits"},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, NoAck: true}, natslock.Config{}, "without no_ack"},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, DiscardNewPerSubject: true, Discard: jetstream.DiscardNew}, natslock.Config{}, "discard_new_per_subject"},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, PersistMode: jetstream.AsyncPersistMode}, natslock.Config{}, "persist_mode: async"},
 	} {
 		b.cfg.Bucket = "bucket" + string(rune('a'+i))
 		b.stream.Name, b.stream.Subjects = "KV_"+b.cfg.Bucket, []string{"$KV." + b.cfg.Bucket + ".>"}

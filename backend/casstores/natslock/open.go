@@ -125,6 +125,8 @@ func (s *store) unfit(cfg *jetstream.StreamConfig) string {
 		return fmt.Sprintf("it forgets keys after %v, and a lease needs %v", cfg.MaxAge, 2*maxTTL)
 	case cfg.Mirror != nil || len(cfg.Sources) > 0:
 		return "it is a copy of another stream"
+	case cfg.Retention != jetstream.LimitsPolicy || cfg.NoAck || cfg.DiscardNewPerSubject || cfg.SubjectTransform != nil || cfg.PersistMode == jetstream.AsyncPersistMode:
+		return "it does not keep what it acknowledges: its retention must be limits, without no_ack, discard_new_per_subject, subject_transform and persist_mode: async"
 	}
 	return ""
 }
