@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestJSONField(t *testing.T) {
@@ -87,7 +88,7 @@ func TestJSONField(t *testing.T) {
 	for i, c := range cases {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			r := httptest.NewRequest("POST", "/", strings.NewReader(c.body))
-			got, err := httpmw.JSONField(c.path, 1<<20)(r)
+			got, err := httpmw.JSONField(c.path, math.MaxInt64)(r)
 			if c.want != nil {
 				if got != c.want || err != nil {
 					t.Errorf("%s: %#v, %v, want %#v", c.body, got, err, c.want)
@@ -107,6 +108,11 @@ func TestJSONField(t *testing.T) {
 			}
 		})
 	}
+	r := httptest.NewRequest("POST", "/", nil)
+	r.Body = nil // as in a request that no server has read
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	got := record(httpmw.Lock(l, httpmw.JSONField("id", 0), opts())(never(t)), r)
+	wantProblem(t, got, badKey("the body is not valid JSON"), "")
 }
 
 // FuzzJSONField compares with what a handler sees that uses encoding/json: where

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -367,7 +368,7 @@ func TestSilentServers(t *testing.T) {
 }
 
 // TestWatchesFail: no server can watch, as without a leader. A waiter asks a few times a
-// second, and has the key soon after it is free.
+// second, each time on another stream, and has the key soon after it is free.
 func TestWatchesFail(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -381,6 +382,9 @@ func TestWatchesFail(t *testing.T) {
 		}
 		testkit.MustRelease(t, b, g)
 		testkit.MustRelease(t, b, w.Served(t))
+		if n := len(f.failed); n < 8 || len(slices.Compact(slices.Clone(f.failed))) != n {
+			t.Errorf("watches after a failure use the stream again: %v", f.failed)
+		}
 	})
 }
 
