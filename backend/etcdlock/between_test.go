@@ -383,7 +383,7 @@ func TestWatchesFail(t *testing.T) {
 		testkit.MustRelease(t, b, g)
 		testkit.MustRelease(t, b, w.Served(t))
 		if n := len(f.failed); n < 8 || len(slices.Compact(slices.Clone(f.failed))) != n {
-			t.Errorf("watches after a failure use the stream again: %v", f.failed)
+			t.Errorf("of %d failed watches, some used a stream that had failed", n)
 		}
 	})
 }

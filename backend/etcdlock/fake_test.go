@@ -454,6 +454,7 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 	go func() {
 		defer close(events)
 		if refused {
+			events <- clientv3.WatchResponse{Canceled: true}
 			return
 		}
 		for {

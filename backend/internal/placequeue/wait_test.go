@@ -94,6 +94,15 @@ func TestTimerIsLate(t *testing.T) {
 		g := r.Grant()
 		g.Sent = time.Now()
 		table.SetHeld(tk, "place", &session, &g)
+		table.Lock() // the timer fires, and a renewal goes first
+		time.Sleep(g.TTL)
+		g.Sent = time.Now()
+		table.SetHeld(tk, "place", &session, &g)
+		table.Unlock()
+		synctest.Wait()
+		if _, held := table.HeldBy(&g); !held {
+			t.Fatal("the timer of an earlier end ends the lease")
+		}
 		all := table.Renewals([]driver.Grant{g}, func(int, error) {})
 		table.StopTimers()
 		time.Sleep(g.TTL)
