@@ -140,6 +140,10 @@ func TestJoinBetweenTheLooks(t *testing.T) {
 		if _, err := b.TryAcquire(t.Context(), second); !errors.Is(err, driver.ErrNotAcquired) || looks < 2 {
 			t.Errorf("a reader beside a writer that came before: %v after %d looks", err, looks)
 		}
+		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Txn"] })
+		if err := b.Release(t.Context(), writer.Grant()); err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("a server without space deletes no place of another process: %v", err)
+		}
 	})
 }
 
@@ -434,9 +438,17 @@ func TestFreeLockReadsNothing(t *testing.T) {
 				t.Errorf("owner %d: %v operations, want %v", i, got, want)
 			}
 		}
+		names := f.places("key")
 		testkit.MustRelease(t, b, first.Grant())
 		if _, err := b.Enqueue(t.Context(), second); err != nil || len(f.txn.Failure) > 0 {
 			t.Errorf("the look that gets the key may write: %v", err)
+		}
+		etcdlock.WaitForSweeper(t, b)
+		_, _ = b.Enqueue(t.Context(), testkit.NewRequest("key"))
+		for _, path := range f.places("key") {
+			if !slices.Contains(names, path) {
+				t.Errorf("%s is a third name for two places: %q", path, names)
+			}
 		}
 	})
 }

@@ -139,6 +139,7 @@ func TestTurn(t *testing.T) {
 				defer bg.Close(nil)
 				r := testkit.NewRequest("key")
 				table, tk := newTable(t, &r)
+				<-table.Turn(t.Context(), bg, &r) // nothing is in the way
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan struct{}, 1)}, 0
 				enqueue := func() error {
 					_, err := table.Acquire(t.Context(), tk, true, func(context.Context) (driver.Grant, placequeue.Obstacle, error) {
