@@ -15,7 +15,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestJSONField(t *testing.T) {
@@ -108,11 +107,6 @@ func TestJSONField(t *testing.T) {
 			}
 		})
 	}
-	r := httptest.NewRequest("POST", "/", nil)
-	r.Body = nil // as in a request that no server has read
-	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-	got := record(httpmw.Lock(l, httpmw.JSONField("id", 0), opts())(never(t)), r)
-	wantProblem(t, got, badKey("the body is not valid JSON"), "")
 }
 
 // FuzzJSONField compares with what a handler sees that uses encoding/json: where
