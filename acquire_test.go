@@ -57,7 +57,7 @@ func TestMaxWaitersOfAllKeys(t *testing.T) {
 			}
 			synctest.Wait()
 			for k := range keys {
-				_, err := l.Acquire(t.Context(), fmt.Sprint(k), distlock.Opts{})
+				_, err := l.Acquire(t.Context(), fmt.Sprint(k), distlock.Opts{MaxWait: time.Minute})
 				wantIs(t, err, distlock.ErrQueueFull)
 				if want := fmt.Sprintf("%d wait (Config.MaxWaiters)", most); err == nil || !strings.HasSuffix(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)

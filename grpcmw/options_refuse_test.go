@@ -111,4 +111,8 @@ func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 			}
 		})
 	}
+	const none = "grpcmw: FromOptions: no method has the option (distlock.v1.lock)"
+	if got := panicOf(func() { grpcmw.FromFiles(declare(t, false, nil)) }); got != none {
+		t.Errorf("without an option: panic %q, want %q", got, none)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
@@ -58,24 +57,4 @@ func TestErrorsMatchInTheProcess(t *testing.T) {
 	// Wrapped once more, the error still does not send the key to the client.
 	wrapped := fmt.Errorf("outer: %w", err)
 	wantStatus(t, wrapped, want{codes.Aborted, "outer: rpc error: code = Aborted desc = busy with another call", grpcmw.ReasonBusy, 10 * time.Second})
-}
-
-// TestFaultsOfKeysReachTheHooks: the hook is told the error that is in the answer.
-func TestFaultsOfKeysReachTheHooks(t *testing.T) {
-	own := status.Error(codes.PermissionDenied, "own")
-	for name, key := range map[string]grpcmw.Key{
-		"missing": grpcmw.Metadata("x"), "nothing": constant(nil), "not to be encoded": constant(func() {}),
-		"own": grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return nil, own }),
-	} {
-		var told []error
-		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-			Event: testkit.On{
-				distlock.Failed: func(_ context.Context, i distlock.Event) { told = append(told, i.Err) },
-			}.Event,
-		}})
-		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, key))
-		if _, err := direct(t.Context(), i, unaryCall, message("7"), nil); len(told) != 1 || !errors.Is(err, told[0]) {
-			t.Errorf("%s: the hook was told %v, the answer is %v", name, told, err)
-		}
-	}
 }

@@ -160,23 +160,6 @@ func TestClientStreams(t *testing.T) {
 	wantStatus(t, err, invalid(`metadata "order" is missing or empty`))
 }
 
-func TestStreamsWithoutARule(t *testing.T) {
-	svc := &service{input: func(ss grpc.ClientStreamingServer[testpb.StreamingInputCallRequest, testpb.StreamingInputCallResponse]) error {
-		if _, ok := distlock.FromContext(ss.Context()); ok {
-			t.Error("there is a lease")
-		}
-		return ss.SendAndClose(&testpb.StreamingInputCallResponse{})
-	}}
-	client := startStream(t, testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), svc, rules(serverStream, messageKey))
-	stream, err := client.StreamingInputCall(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.CloseAndRecv(); err != nil {
-		t.Error(err)
-	}
-}
-
 // fakeStream is a stream that receives messages from a list.
 type fakeStream struct {
 	grpc.ServerStream
@@ -224,6 +207,10 @@ func TestTheRequestIsHandedOutOnce(t *testing.T) {
 		if status.Code(err) != codes.Internal {
 			t.Errorf("%T: %v", other, err)
 		}
+	}
+	// A method without a rule.
+	if err := i(nil, nil, &grpc.StreamServerInfo{FullMethod: "/a/b"}, func(any, grpc.ServerStream) error { return nil }); err != nil {
+		t.Error(err)
 	}
 	// A handler that does not receive it.
 	if err := run([]proto.Message{request}, func(any, grpc.ServerStream) error { return nil }); err != nil {

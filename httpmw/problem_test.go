@@ -64,20 +64,6 @@ func TestRetryAfterIsRoundedUp(t *testing.T) {
 	}
 }
 
-func TestAProblemKeepsTheHeadersOfOthers(t *testing.T) {
-	w := httptest.NewRecorder()
-	for name, value := range map[string]string{
-		"X-Request-Id": "1", "Content-Length": "1000", "Content-Type": "text/html", "Cache-Control": "public, max-age=3600",
-	} {
-		w.Header().Set(name, value)
-	}
-	httpmw.WriteError(w, httptest.NewRequest("GET", "/", nil), distlock.ErrQueueFull)
-	wantProblem(t, answer{w.Code, w.Header(), nil, w.Body.String()}, queueFull, "1")
-	if w.Header().Get("X-Request-Id") != "1" || w.Header().Get("Content-Length") != "" {
-		t.Errorf("header %v", w.Header())
-	}
-}
-
 // TestErrorHandler checks its arguments, and that it is called exactly once.
 func TestErrorHandler(t *testing.T) {
 	s := testkit.NewStore()

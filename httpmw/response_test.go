@@ -110,8 +110,10 @@ func TestNoSuccessAfterALoss(t *testing.T) {
 		},
 		"a flush": func(w http.ResponseWriter, _ *http.Request) { wantErr(http.NewResponseController(w).Flush()) },
 		"a websocket": func(w http.ResponseWriter, _ *http.Request) {
-			_, _, err := http.NewResponseController(w).Hijack()
-			wantErr(err)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if wantErr(err); err == nil {
+				conn.Close()
+			}
 		},
 		"early hints": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusEarlyHints)

@@ -134,10 +134,14 @@ func TestTicketsStayWhereTheyBelong(t *testing.T) {
 			t.Errorf("%s: the server got %v, want %s: %v", c.path, got, c.got, err)
 		}
 	}
-	r := httptest.NewRequestWithContext(lease.Context(), http.MethodPost, srv.URL+"/b", nil)
-	r.Response = &http.Response{Request: httptest.NewRequest(http.MethodPost, strings.Replace(srv.URL, "http", "https", 1), nil)}
-	if _, err := httpmw.SendTickets(nil, boundary).RoundTrip(r); !errors.As(err, new(*fence.TicketError)) { //nolint:bodyclose // there is none
-		t.Errorf("a redirect that gives up TLS: %v", err)
+	secure := strings.Replace(srv.URL, "http", "https", 1)
+	for to, refused := range map[string]bool{srv.URL: true, secure: false} {
+		r := httptest.NewRequestWithContext(lease.Context(), http.MethodPost, to, nil)
+		r.Response = &http.Response{Request: httptest.NewRequest(http.MethodPost, secure, nil)}
+		_, err := httpmw.SendTickets(nil, boundary).RoundTrip(r) //nolint:bodyclose // there is none
+		if errors.As(err, new(*fence.TicketError)) != refused {
+			t.Errorf("a redirect from %s to %s: %v", secure, to, err)
+		}
 	}
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)

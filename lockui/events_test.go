@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,6 +117,11 @@ func (v *viewer) leave() {
 
 func TestEvents(t *testing.T) {
 	bubble(t, func(s *site) {
+		plain := httptest.NewRecorder()
+		s.ui.ServeHTTP(struct{ http.ResponseWriter }{plain}, httptest.NewRequest("GET", "/events", nil))
+		if plain.Code != http.StatusInternalServerError {
+			t.Errorf("a ResponseWriter that cannot flush: %d", plain.Code)
+		}
 		start := time.Now()
 		stream := s.watch("/events?prefix=shop:")
 		s.wantKeys(s.decode(stream.next("locks")))

@@ -110,15 +110,13 @@ func TestWhatIsListed(t *testing.T) {
 // A thousand keys are shown, and that there are more.
 func TestManyKeys(t *testing.T) {
 	bubble(t, func(s *site) {
-		found := make([]driver.KeyInfo, 1001)
-		for i := range found {
-			found[i] = driver.KeyInfo{Key: fmt.Sprintf("shop:%04d", i), Held: 1}
+		for i := range 1000 {
+			s.hold(fmt.Sprintf("shop:%04d", i), distlock.Opts{})
 		}
-		s.others(found[:1000]...)
 		if got := s.list("/"); len(got.Locks) != 1000 || got.More || got.Locks[999].Key != "shop:0999" {
 			t.Errorf("%d keys, more: %v", len(got.Locks), got.More)
 		}
-		s.others(found...)
+		s.hold("shop:1000", distlock.Opts{})
 		if got := s.list("/"); len(got.Locks) != 1000 || !got.More {
 			t.Errorf("one more: %d keys, more: %v", len(got.Locks), got.More)
 		}

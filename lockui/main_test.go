@@ -131,6 +131,7 @@ func (s *site) send(method, path, body string, header ...string) answer {
 	s.Helper()
 	resp := s.open(method, path, body, header...)
 	defer resp.Body.Close()
+	defer time.AfterFunc(time.Hour, func() { resp.Body.Close() }).Stop() // a stream has no end
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		s.Fatal(err)

@@ -103,7 +103,7 @@ func (h *Handler) poll(ctx context.Context, w *watch) {
 func (h *Handler) publish(w *watch, next state) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w.state.known && codeOf(w.state.err) == codeOf(next.err) && bytes.Equal(w.state.locks, next.locks) {
+	if codeOf(w.state.err) == codeOf(next.err) && bytes.Equal(w.state.locks, next.locks) {
 		return
 	}
 	w.state = next

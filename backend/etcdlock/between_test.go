@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -135,6 +136,10 @@ func TestJoinBetweenTheLooks(t *testing.T) {
 		second.Mode = driver.Shared
 		if _, err := b.TryAcquire(t.Context(), second); !errors.Is(err, driver.ErrNotAcquired) || looks < 2 {
 			t.Errorf("a reader beside a writer that came before: %v after %d looks", err, looks)
+		}
+		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Txn"] })
+		if err := b.Release(t.Context(), writer.Grant()); err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("a server without space deletes no place of another process: %v", err)
 		}
 	})
 }
@@ -364,7 +369,7 @@ func TestSilentServers(t *testing.T) {
 }
 
 // TestWatchesFail: no server can watch, as without a leader. A waiter asks a few times a
-// second, and has the key soon after it is free.
+// second, each time on another stream, and has the key soon after it is free.
 func TestWatchesFail(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -378,6 +383,9 @@ func TestWatchesFail(t *testing.T) {
 		}
 		testkit.MustRelease(t, b, g)
 		testkit.MustRelease(t, b, w.Served(t))
+		if n := len(f.failed); n < 8 || len(slices.Compact(slices.Clone(f.failed))) != n {
+			t.Errorf("of %d failed watches, some used a stream that had failed", n)
+		}
 	})
 }
 
@@ -427,9 +435,17 @@ func TestFreeLockReadsNothing(t *testing.T) {
 				t.Errorf("owner %d: %v operations, want %v", i, got, want)
 			}
 		}
+		names := f.places("key")
 		testkit.MustRelease(t, b, first.Grant())
 		if _, err := b.Enqueue(t.Context(), second); err != nil || len(f.txn.Failure) > 0 {
 			t.Errorf("the look that gets the key may write: %v", err)
+		}
+		etcdlock.WaitForSweeper(t, b)
+		_, _ = b.Enqueue(t.Context(), testkit.NewRequest("key"))
+		for _, path := range f.places("key") {
+			if !slices.Contains(names, path) {
+				t.Errorf("%s is a third name for two places: %q", path, names)
+			}
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
@@ -44,8 +45,9 @@ type fake struct {
 	streams  uint64
 	txn      *etcdserverpb.TxnRequest // the last one
 
-	unwatched bool // watches fail
-	deaf      bool // watches hear of nothing
+	unwatched bool     // watches fail
+	failed    []string // their streams
+	deaf      bool     // watches hear of nothing
 
 	// What the answers to Grant and to keep-alives wait for; nil if nothing.
 	delay func(keepAlive bool) time.Duration
@@ -445,10 +447,14 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 		from = w.server.revision + 1
 	}
 	refused := w.server.unwatched
+	if md, _ := metadata.FromOutgoingContext(ctx); refused {
+		w.server.failed = append(w.server.failed, md.Get("distlock-stream")...)
+	}
 	w.server.mu.Unlock()
 	go func() {
 		defer close(events)
 		if refused {
+			events <- clientv3.WatchResponse{Canceled: true}
 			return
 		}
 		for {

@@ -69,7 +69,7 @@ func escape[T string | []byte](dst []byte, s T) []byte {
 		if s[i] >= utf8.RuneSelf {
 			var r rune
 			r, n = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-			fine = (r != utf8.RuneError || n > 1) && !unicode.In(r, unicode.White_Space, unicode.C)
+			fine = n > 1 && !unicode.In(r, unicode.White_Space, unicode.C)
 		}
 		for _, c := range []byte(s[i : i+n]) {
 			if fine {

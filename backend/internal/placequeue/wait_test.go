@@ -95,6 +95,15 @@ func TestTimerIsLate(t *testing.T) {
 		g := r.Grant()
 		g.Sent = time.Now()
 		table.SetHeld(tk, "place", &session, &g)
+		table.Lock() // the timer fires, and a renewal goes first
+		time.Sleep(g.TTL)
+		g.Sent = time.Now()
+		table.SetHeld(tk, "place", &session, &g)
+		table.Unlock()
+		synctest.Wait()
+		if _, held := table.HeldBy(&g); !held {
+			t.Fatal("the timer of an earlier end ends the lease")
+		}
 		all := table.Renewals([]driver.Grant{g}, func(int, error) {})
 		table.StopTimers()
 		time.Sleep(g.TTL)
@@ -130,6 +139,7 @@ func TestTurn(t *testing.T) {
 				bg := background.New()
 				r := testkit.NewRequest("key")
 				table, tk := newTable(t, &r)
+				<-table.Turn(t.Context(), bg, &r) // nothing is in the way
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan struct{}, 1)}, 0
 				enqueue := func() error {
 					_, err := table.Acquire(t.Context(), tk, true, func(context.Context) (driver.Grant, placequeue.Obstacle, error) {
