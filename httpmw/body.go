@@ -2,6 +2,7 @@ package httpmw
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -30,6 +31,14 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	}
 	r.Body = &unread{io.MultiReader(bytes.NewReader(data), orig), orig}
 	return data, err
+}
+
+// pass runs next with r in the context ctx. When a handler has returned, net/http removes the files
+// of the form that it finds in the request of its own.
+func pass(ctx context.Context, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	inner := r.WithContext(ctx)
+	defer func() { r.MultipartForm = inner.MultipartForm }()
+	next.ServeHTTP(w, inner)
 }
 
 // counted is a body whose bytes are counted when they are read, as long as the call waits.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -190,6 +192,32 @@ func TestWhatAHandlerReadsDoesNotCount(t *testing.T) {
 		}
 	}))
 	record(h, httptest.NewRequest("POST", "/large", strings.NewReader(strings.Repeat("x", 65<<20))))
+}
+
+// An upload does not stay on the disk: net/http removes the files of the form that a handler has
+// parsed.
+func TestTheFilesOfAFormAreRemoved(t *testing.T) {
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	for name, m := range map[string]middleware{
+		"locked":  httpmw.Lock(l, constant("7"), opts()),
+		"skipped": httpmw.Lock(l, constant(distlock.Skip), opts()),
+		"tickets": httpmw.ReceiveTickets(fence.Unsigned),
+	} {
+		parsed := 0
+		srv := serve(t, m(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_ = r.ParseMultipartForm(0)
+			files, _ := filepath.Glob(dir + "/*")
+			parsed = len(files)
+		})))
+		form := "--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\nx\r\n--b--\r\n"
+		send(t, srv, "POST", "/", form, "Content-Type", "multipart/form-data; boundary=b")
+		srv.Close()
+		if files, err := filepath.Glob(dir + "/*"); parsed != 1 || len(files) > 0 || err != nil {
+			t.Errorf("%s: %d files for the handler, then %v, %v", name, parsed, files, err)
+		}
+	}
 }
 
 // TestARefusedBodyIsWhole is for KeyFuncs that try something else after an error.

@@ -88,12 +88,12 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	var out *response
 	ran, err := call.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
 		if params == distlock.Skip {
-			next.ServeHTTP(w, r.WithContext(ctx))
+			pass(ctx, next, w, r)
 			return
 		}
 		lease, _ := distlock.FromContext(ctx)
-		out = newResponse(w, lease, call)
-		next.ServeHTTP(out, r.WithContext(ctx))
+		out = &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
+		pass(ctx, next, out, r)
 	})
 	switch {
 	case !ran:
