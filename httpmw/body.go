@@ -33,12 +33,13 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// pass runs next with r in the context ctx. When a handler has returned, net/http removes the files
-// of the form that it finds in the request of its own.
-func pass(ctx context.Context, next http.Handler, w http.ResponseWriter, r *http.Request) {
+// pass calls serve with a copy of r in the context ctx. net/http looks at its own request again: if
+// the body is as it was, an early answer does not wait for a client that keeps the body back, and
+// the files of a form are removed when the handler has returned.
+func pass(ctx context.Context, r *http.Request, serve func(r *http.Request)) {
 	inner := r.WithContext(ctx)
 	defer func() { r.MultipartForm = inner.MultipartForm }()
-	next.ServeHTTP(w, inner)
+	serve(inner)
 }
 
 // counted is a body whose bytes are counted when they are read, as long as the call waits.

@@ -1,11 +1,13 @@
 package httpmw_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -216,6 +218,31 @@ func TestTheFilesOfAFormAreRemoved(t *testing.T) {
 		srv.Close()
 		if files, err := filepath.Glob(dir + "/*"); parsed != 1 || len(files) > 0 || err != nil {
 			t.Errorf("%s: %d files for the handler, then %v, %v", name, parsed, files, err)
+		}
+	}
+}
+
+// A client with Expect: 100-continue may keep the body back for ever: a refusal does not wait for it.
+func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
+	s := testkit.NewStore()
+	hold(t, s, keyOf(t, "7"))
+	l := testkit.NewLocker(t, s, distlock.Config{})
+	for name, c := range map[string]struct {
+		m    middleware
+		want int
+	}{
+		"busy":      {httpmw.Lock(l, constant("7"), opts()), http.StatusConflict},
+		"too large": {httpmw.Lock(l, constant("8"), opts(), httpmw.WithBodyFirst(1)), http.StatusRequestEntityTooLarge},
+	} {
+		conn, err := net.Dial("tcp", serve(t, c.m(never(t))).Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: shop\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
+		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != c.want {
+			t.Errorf("%s: %v, %v", name, resp, err)
 		}
 	}
 }

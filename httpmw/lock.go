@@ -52,7 +52,9 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 		if reflect.TypeOf(next).String() == "*http.timeoutHandler" {
 			panic("httpmw: Lock: http.TimeoutHandler returns before its handler, and the lock ends: write http.TimeoutHandler(lock(handler), ...)")
 		}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			pass(r.Context(), r, func(r *http.Request) { m.serve(w, r, next) })
+		})
 	}
 }
 
@@ -87,13 +89,13 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	}
 	var out *response
 	ran, err := call.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
-		if params == distlock.Skip {
-			pass(ctx, next, w, r)
-			return
+		through := w
+		if params != distlock.Skip {
+			lease, _ := distlock.FromContext(ctx)
+			out = &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
+			through = out
 		}
-		lease, _ := distlock.FromContext(ctx)
-		out = &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
-		pass(ctx, next, out, r)
+		pass(ctx, r, func(r *http.Request) { next.ServeHTTP(through, r) })
 	})
 	switch {
 	case !ran:
