@@ -91,7 +91,5 @@
 // The handler's [http.ResponseWriter] has Flush, Hijack, ReadFrom, and Unwrap for
 // [http.ResponseController]. The lock is held while the handler runs, also for a websocket
 // that it serves. net/http does not cancel the context of a hijacked request when the client
-// leaves, so watch the connection too. If a client is stuck, MaxHold gives the key to other
-// processes. A handler in Read or Write does not notice, and its own process refuses the key
-// until it returns: set deadlines for the connection.
+// leaves, so watch the connection too. MaxHold gives the key to others, but interrupts no Read.
 package httpmw

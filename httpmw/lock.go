@@ -70,12 +70,11 @@ type middleware struct {
 	once sync.Once // logs a wiringError
 }
 
-// late is what the operator is told of work that a handler leaves behind.
-const late = "httpmw: pattern %q: work goes on after the handler has returned and the lock has ended; " +
-	"a timeout belongs around the lock, and a goroutine that is left needs distlock.Detach and a lock of its own"
-
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	call := m.door.Enter(func() { tell(r, fmt.Errorf(late, r.Pattern)) })
+	call := m.door.Enter(func() {
+		tell(r, fmt.Errorf("httpmw: pattern %q: work goes on after the handler has returned and the lock has ended; "+
+			"a timeout belongs around the lock, and a goroutine that is left needs distlock.Detach and a lock of its own", r.Pattern))
+	})
 	defer call.Done()
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &counted{r.Body, call}

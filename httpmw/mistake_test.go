@@ -31,7 +31,7 @@ func serveMux(pattern string) func(middleware, http.Handler) http.Handler {
 func chiWith(pattern string) func(middleware, http.Handler) http.Handler {
 	return func(lock middleware, h http.Handler) http.Handler {
 		r := chi.NewRouter()
-		r.With(lock).Get(pattern, h.ServeHTTP)
+		r.With(lock).Handle(pattern, h)
 		return r
 	}
 }

@@ -143,8 +143,7 @@ func (c *Call) Do(ctx context.Context, site *wiring.Site, params any, err error,
 	return ran, err
 }
 
-// Check tells the operator if the handler has returned and the request has ended: until then a
-// framework answers with the error of a handler.
+// Check tells the operator if the request is over. Until then a framework answers for its handler.
 func (c *Call) Check() {
 	if c.over.Load() && c.ctx.Err() != nil {
 		c.door.told.Do(c.late)
