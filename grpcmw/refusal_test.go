@@ -69,9 +69,7 @@ func TestFaultsOfKeysReachTheHooks(t *testing.T) {
 	} {
 		var told []error
 		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-			Event: testkit.On{
-				distlock.Failed: func(_ context.Context, i distlock.Event) { told = append(told, i.Err) },
-			}.Event,
+			Event: func(_ context.Context, e distlock.Event) { told = append(told, e.Err) },
 		}})
 		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, key))
 		if _, err := direct(t.Context(), i, unaryCall, message("7"), nil); len(told) != 1 || !errors.Is(err, told[0]) {

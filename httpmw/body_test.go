@@ -10,15 +10,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -28,18 +27,14 @@ var tooLarge = problem(http.StatusRequestEntityTooLarge, httpmw.TypeBodyTooLarge
 func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 	body := ` {"id" : "7", "pad":"` + strings.Repeat("x", 100_000) + "\"}\r\n "
 	field := httpmw.JSONField("id", int64(len(body)))
-	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
-		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler { return httpmw.Lock(l, field, opts()) },
-		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(math.MaxInt64))
-		},
-		"both": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, field, opts(), httpmw.WithBodyFirst(int64(len(body))))
-		},
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	for name, lock := range map[string]middleware{
+		"JSONField":     httpmw.Lock(l, field, opts()),
+		"WithBodyFirst": httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(math.MaxInt64)),
+		"both":          httpmw.Lock(l, field, opts(), httpmw.WithBodyFirst(int64(len(body)))),
 	} {
 		for _, chunked := range []bool{false, true} {
-			l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-			srv := serve(t, lock(l)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			srv := serve(t, lock(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				got, err := io.ReadAll(r.Body)
 				if err != nil || string(got) != body {
 					t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(body), err)
@@ -74,15 +69,9 @@ func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 func TestLargeBodies(t *testing.T) {
 	body := `{"id":"7"}`
 	for name, lock := range map[string]func(*distlock.Locker, int64) middleware{
-		"JSONField": func(l *distlock.Locker, n int64) middleware {
-			return httpmw.Lock(l, httpmw.JSONField("id", n), opts())
-		},
-		"WithBodyFirst": func(l *distlock.Locker, n int64) middleware {
-			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(n))
-		},
-		"the smaller of two": func(l *distlock.Locker, n int64) middleware {
-			return httpmw.Lock(l, httpmw.JSONField("id", 0), opts(), httpmw.WithBodyFirst(n))
-		},
+		"JSONField": func(l *distlock.Locker, n int64) middleware { return httpmw.Lock(l, httpmw.JSONField("id", n), opts()) },
+		"WithBodyFirst": func(l *distlock.Locker, n int64) middleware { return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(n)) },
+		"the smaller of two": func(l *distlock.Locker, n int64) middleware { return httpmw.Lock(l, httpmw.JSONField("id", 0), opts(), httpmw.WithBodyFirst(n)) },
 		"another's limit": func(l *distlock.Locker, n int64) middleware {
 			inner := httpmw.Lock(l, httpmw.JSONField("id", 0), opts())
 			return func(h http.Handler) http.Handler { return http.MaxBytesHandler(inner(h), n) }
@@ -128,11 +117,7 @@ func TestBodiesThatWait(t *testing.T) {
 			o := opts()
 			o.RetryCount, o.MaxWait = 0, time.Minute
 			held, leave := make(chan bool), make(chan bool)
-			var first []httpmw.Option
-			if name == "WithBodyFirst" {
-				first = append(first, httpmw.WithBodyFirst(size))
-			}
-			h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), key, o, first...)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), key, o, httpmw.WithBodyFirst(size))(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				held <- true
 				<-leave
 				if n, err := io.Copy(io.Discard, r.Body); n != int64(len(body)) || err != nil {
@@ -190,32 +175,6 @@ func TestWhatAHandlerReadsDoesNotCount(t *testing.T) {
 	record(h, httptest.NewRequest("POST", "/large", strings.NewReader(strings.Repeat("x", 65<<20))))
 }
 
-// An upload does not stay on the disk: net/http removes the files of the form that a handler has
-// parsed.
-func TestTheFilesOfAFormAreRemoved(t *testing.T) {
-	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	for name, m := range map[string]middleware{
-		"locked":  httpmw.Lock(l, constant("7"), opts()),
-		"skipped": httpmw.Lock(l, constant(distlock.Skip), opts()),
-		"tickets": httpmw.ReceiveTickets(fence.Unsigned),
-	} {
-		parsed := 0
-		srv := serve(t, m(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_ = r.ParseMultipartForm(0)
-			files, _ := filepath.Glob(dir + "/*")
-			parsed = len(files)
-		})))
-		form := "--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\nx\r\n--b--\r\n"
-		send(t, srv, "POST", "/", form, "Content-Type", "multipart/form-data; boundary=b")
-		srv.Close()
-		if files, err := filepath.Glob(dir + "/*"); parsed != 1 || len(files) > 0 || err != nil {
-			t.Errorf("%s: %d files for the handler, then %v, %v", name, parsed, files, err)
-		}
-	}
-}
-
 // A client with Expect: 100-continue may keep the body back for ever: a refusal does not wait for it.
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	lock := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant(nil), opts())
@@ -249,7 +208,7 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 	}
 
 	broken := errors.New("broken")
-	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("abc"), brokenReader{broken}))
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)))
 	if _, err := httpmw.JSONField("id", 0)(r); !errors.Is(err, broken) || !errors.Is(err, distlock.ErrKey) {
 		t.Errorf("err = %v", err)
 	}
@@ -295,10 +254,6 @@ func TestTheBodyIsClosedByTheHandlerAlone(t *testing.T) {
 		}
 	}
 }
-
-type brokenReader struct{ err error }
-
-func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 
 // TestAClientThatLeavesGivesUpItsPlace is about a real disconnect, which net/http
 // notices only once the body was read.
