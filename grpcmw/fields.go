@@ -105,9 +105,9 @@ func (p *fieldPath) check(d protoreflect.MessageDescriptor) error {
 // value walks down from m. It looks up names in the message that it finds, because that
 // may have another copy of its descriptor than the program.
 func (p *fieldPath) value(m protoreflect.Message) (any, error) {
-	for i, name := range p.names {
+	for i := 0; ; i++ {
 		last := i == len(p.names)-1
-		fd, err := field(m.Descriptor(), name, last)
+		fd, err := field(m.Descriptor(), p.names[i], last)
 		if err != nil {
 			return nil, fmt.Errorf("grpcmw: Fields(%q): %w", p.text, err)
 		}
@@ -119,7 +119,6 @@ func (p *fieldPath) value(m protoreflect.Message) (any, error) {
 		}
 		m = m.Get(fd).Message()
 	}
-	return nil, errors.New("grpcmw: Fields: empty path") // cannot be: Fields refuses it
 }
 
 func (p *fieldPath) scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value) (any, error) {

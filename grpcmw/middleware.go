@@ -46,7 +46,10 @@ func wire(name string, l *distlock.Locker, rules Rules, forStreams bool) *middle
 // was lost and fn did not choose its answer.
 func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
 	params, err := request.Params(c.key.params(ctx, c.method, req))
-	call := m.door.Enter(func() { slog.Warn(late, "method", c.method) })
+	call := m.door.Enter(func() {
+		slog.Warn("grpcmw: work asks for its lease after its handler has returned and the lock has ended; "+
+			"a goroutine that is left needs distlock.Detach and a lock of its own", "method", c.method)
+	})
 	defer call.Done()
 	if message, ok := req.(proto.Message); ok && err == nil && params != distlock.Skip {
 		err = call.Add(proto.Size(message))
@@ -60,10 +63,6 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 		return fnErr
 	}
 }
-
-// late is what the operator is told of work that a handler leaves behind.
-const late = "grpcmw: work asks for its lease after its handler has returned and the lock has ended; " +
-	"a goroutine that is left needs distlock.Detach and a lock of its own"
 
 // chosen reports whether a handler that has lost its lock answers what is wrong with the call.
 // A success is not such an answer, and neither is a fault of the server, which clients and

@@ -58,3 +58,21 @@ func TestErrorsMatchInTheProcess(t *testing.T) {
 	wrapped := fmt.Errorf("outer: %w", err)
 	wantStatus(t, wrapped, want{codes.Aborted, "outer: rpc error: code = Aborted desc = busy with another call", grpcmw.ReasonBusy, 10 * time.Second})
 }
+
+// TestFaultsOfKeysReachTheHooks: the hook is told the error that is in the answer.
+func TestFaultsOfKeysReachTheHooks(t *testing.T) {
+	own := status.Error(codes.PermissionDenied, "own")
+	for name, key := range map[string]grpcmw.Key{
+		"missing": grpcmw.Metadata("x"), "nothing": constant(nil), "not to be encoded": constant(func() {}),
+		"own": grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return nil, own }),
+	} {
+		var told []error
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
+			Event: func(_ context.Context, e distlock.Event) { told = append(told, e.Err) },
+		}})
+		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, key))
+		if _, err := direct(t.Context(), i, unaryCall, message("7"), nil); len(told) != 1 || !errors.Is(err, told[0]) {
+			t.Errorf("%s: the hook was told %v, the answer is %v", name, told, err)
+		}
+	}
+}

@@ -81,13 +81,15 @@ func TestWorkThatGoesOnAfterTheHandler(t *testing.T) {
 	i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey))
 	for n, want := range []int{0, 1, 1} {
 		var left context.Context
-		if _, err := direct(t.Context(), i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
+		ctx, end := context.WithCancel(t.Context())
+		if _, err := direct(ctx, i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
 			distlock.FromContext(ctx)
 			left = ctx //nolint:fatcontext // what is left behind
 			return ok(ctx, nil)
 		}); err != nil {
 			t.Fatal(err)
 		}
+		end()
 		if distlock.FromContext(distlock.Detach(left)); n > 0 {
 			distlock.FromContext(left)
 		}

@@ -2,6 +2,7 @@ package httpmw
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -28,8 +29,19 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	} else if err != nil && !errors.Is(err, distlock.ErrQueueFull) {
 		err = &distlock.KeyError{Detail: "the body could not be read", Err: err}
 	}
-	r.Body = &unread{io.MultiReader(bytes.NewReader(data), orig), orig}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(data), orig), orig}
 	return data, err
+}
+
+// pass calls serve with a copy of r in the context ctx. net/http looks at the body of its own
+// request before an early answer, and at the form when it removes the files.
+func pass(ctx context.Context, r *http.Request, serve func(r *http.Request)) {
+	inner := r.WithContext(ctx)
+	defer func() { r.MultipartForm = inner.MultipartForm }()
+	serve(inner)
 }
 
 // counted is a body whose bytes are counted when they are read, as long as the call waits.
@@ -44,12 +56,6 @@ func (c *counted) Read(p []byte) (int, error) {
 		return n, full
 	}
 	return n, err
-}
-
-// unread is a body with what was read of it put back.
-type unread struct {
-	io.Reader
-	io.Closer
 }
 
 // tooLarge wraps the error of net/http for the same thing, so limits that others set

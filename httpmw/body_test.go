@@ -1,16 +1,19 @@
 package httpmw_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -24,18 +27,14 @@ var tooLarge = problem(http.StatusRequestEntityTooLarge, httpmw.TypeBodyTooLarge
 func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 	body := ` {"id" : "7", "pad":"` + strings.Repeat("x", 100_000) + "\"}\r\n "
 	field := httpmw.JSONField("id", int64(len(body)))
-	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
-		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler { return httpmw.Lock(l, field, opts()) },
-		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(math.MaxInt64))
-		},
-		"both": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, field, opts(), httpmw.WithBodyFirst(int64(len(body))))
-		},
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	for name, lock := range map[string]middleware{
+		"JSONField":     httpmw.Lock(l, field, opts()),
+		"WithBodyFirst": httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(math.MaxInt64)),
+		"both":          httpmw.Lock(l, field, opts(), httpmw.WithBodyFirst(int64(len(body)))),
 	} {
 		for _, chunked := range []bool{false, true} {
-			l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-			srv := serve(t, lock(l)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			srv := serve(t, lock(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				got, err := io.ReadAll(r.Body)
 				if err != nil || string(got) != body {
 					t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(body), err)
@@ -69,43 +68,36 @@ func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 
 func TestLargeBodies(t *testing.T) {
 	body := `{"id":"7"}`
-	for name, lock := range map[string]func(*distlock.Locker, int64) func(http.Handler) http.Handler{
-		"JSONField": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id", n), opts())
-		},
-		"WithBodyFirst": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(n))
-		},
-		"the smaller of two": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id", 0), opts(), httpmw.WithBodyFirst(n))
-		},
-		"another's limit": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			inner := httpmw.Lock(l, httpmw.JSONField("id", 0), opts())
-			return func(h http.Handler) http.Handler { return http.MaxBytesHandler(inner(h), n) }
-		},
-	} {
-		for _, length := range []int64{int64(len(body)), -1} {
-			s := testkit.NewStore()
-			l := testkit.NewLocker(t, s, distlock.Config{})
-			exact, over := int64(len(body)), int64(len(body)-1)
-			request := func() *http.Request {
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
+	for _, limit := range []int64{int64(len(body)), int64(len(body) - 1)} {
+		for name, lock := range map[string]middleware{
+			"JSONField":          httpmw.Lock(l, httpmw.JSONField("id", limit), opts()),
+			"WithBodyFirst":      httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(limit)),
+			"the smaller of two": httpmw.Lock(l, httpmw.JSONField("id", 0), opts(), httpmw.WithBodyFirst(limit)),
+			"another's limit": func(h http.Handler) http.Handler {
+				return http.MaxBytesHandler(httpmw.Lock(l, httpmw.JSONField("id", 0), opts())(h), limit)
+			},
+		} {
+			for _, length := range []int64{int64(len(body)), -1} {
 				r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 				r.ContentLength = length
-				return r
-			}
-			if got := record(lock(l, exact)(http.NotFoundHandler()), request()); got.status != http.StatusNotFound {
-				t.Errorf("%s: exactly the limit: %d %s", name, got.status, got.body)
-			}
-			want := tooLarge
-			if name == "another's limit" {
-				want.Detail = "the body could not be read"
-			}
-			got := record(lock(l, over)(never(t)), request())
-			wantProblem(t, got, want, "")
-			if len(s.Attempts()) != 1 {
-				t.Errorf("%s: keys %q", name, s.Attempts())
+				if limit == int64(len(body)) {
+					if got := record(lock(http.NotFoundHandler()), r); got.status != http.StatusNotFound {
+						t.Errorf("%s: exactly the limit: %d %s", name, got.status, got.body)
+					}
+					continue
+				}
+				want := tooLarge
+				if name == "another's limit" {
+					want.Detail = "the body could not be read"
+				}
+				wantProblem(t, record(lock(never(t)), r), want, "")
 			}
 		}
+	}
+	if got := len(s.Attempts()); got != 8 { // of each lock for both lengths
+		t.Errorf("%d attempts", got)
 	}
 }
 
@@ -119,22 +111,12 @@ func TestBodiesThatWait(t *testing.T) {
 		r.Body = io.NopCloser(bytes.NewReader(data))
 		return "7", err
 	}
-	for name, lock := range map[string]func(*distlock.Locker, distlock.Opts) func(http.Handler) http.Handler{
-		"JSONField": func(l *distlock.Locker, o distlock.Opts) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id", size), o)
-		},
-		"WithBodyFirst": func(l *distlock.Locker, o distlock.Opts) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, constant("7"), o, httpmw.WithBodyFirst(size))
-		},
-		"a KeyFunc": func(l *distlock.Locker, o distlock.Opts) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, reads, o)
-		},
-	} {
+	for name, key := range map[string]httpmw.KeyFunc{"JSONField": httpmw.JSONField("id", size), "WithBodyFirst": constant("7"), "a KeyFunc": reads} {
 		synctest.Test(t, func(t *testing.T) {
 			o := opts()
 			o.RetryCount, o.MaxWait = 0, time.Minute
 			held, leave := make(chan bool), make(chan bool)
-			h := lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), o)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), key, o, httpmw.WithBodyFirst(size))(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				held <- true
 				<-leave
 				if n, err := io.Copy(io.Discard, r.Body); n != int64(len(body)) || err != nil {
@@ -192,6 +174,21 @@ func TestWhatAHandlerReadsDoesNotCount(t *testing.T) {
 	record(h, httptest.NewRequest("POST", "/large", strings.NewReader(strings.Repeat("x", 65<<20))))
 }
 
+// A client with Expect: 100-continue may keep the body back for ever: a refusal does not wait for it.
+func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
+	lock := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant(nil), opts())
+	conn, err := net.Dial("tcp", serve(t, lock(never(t))).Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: shop\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
+	if line, err := bufio.NewReader(conn).ReadString('\n'); !strings.Contains(line, " 400 ") {
+		t.Errorf("%q, %v", line, err)
+	}
+}
+
 // TestARefusedBodyIsWhole is for KeyFuncs that try something else after an error.
 func TestARefusedBodyIsWhole(t *testing.T) {
 	body := strings.Repeat("x", 100)
@@ -210,7 +207,7 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 	}
 
 	broken := errors.New("broken")
-	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("abc"), brokenReader{broken}))
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)))
 	if _, err := httpmw.JSONField("id", 0)(r); !errors.Is(err, broken) || !errors.Is(err, distlock.ErrKey) {
 		t.Errorf("err = %v", err)
 	}
@@ -256,10 +253,6 @@ func TestTheBodyIsClosedByTheHandlerAlone(t *testing.T) {
 		}
 	}
 }
-
-type brokenReader struct{ err error }
-
-func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 
 // TestAClientThatLeavesGivesUpItsPlace is about a real disconnect, which net/http
 // notices only once the body was read.

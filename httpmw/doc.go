@@ -73,7 +73,7 @@
 // The lock ends when the handler has returned, not when its work has. [http.TimeoutHandler],
 // and middlewares that run the handler in a goroutine, return before the work ends: put them
 // around the lock. Lock refuses a TimeoutHandler. If other work writes the answer, or asks the
-// request's context for its lease, after the handler has returned, the server's ErrorLog is
+// request's context for its lease, after the request has ended, the server's ErrorLog is
 // told, once for each Lock. Work that does neither is not noticed. A goroutine that outlives
 // the handler needs a context of [distlock.Detach], and a lock of its own.
 //
@@ -91,5 +91,5 @@
 // The handler's [http.ResponseWriter] has Flush, Hijack, ReadFrom, and Unwrap for
 // [http.ResponseController]. The lock is held while the handler runs, also for a websocket
 // that it serves. net/http does not cancel the context of a hijacked request when the client
-// leaves, so watch the connection too. MaxHold limits the time of a client that is stuck.
+// leaves, so watch the connection too. MaxHold gives the key to others, but interrupts no Read.
 package httpmw

@@ -17,18 +17,6 @@ import (
 
 func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 	bySKU, byID, byBoth := keyOf(t, "u/1"), keyOf(t, 42), keyOf(t, []any{"u/1", 42})
-	routers := map[string]func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler{
-		"ServeMux": func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler {
-			mux := http.NewServeMux()
-			mux.Handle("POST "+pattern, mw(h))
-			return mux
-		},
-		"chi": func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler {
-			r := chi.NewRouter()
-			r.With(mw).Post(pattern, h.ServeHTTP)
-			return r
-		},
-	}
 	cases := []struct {
 		explanation string
 		key         httpmw.KeyFunc
@@ -49,7 +37,7 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 		{"an integer through Int", httpmw.Int(httpmw.JSONField("id", 0)), "/items/-", `{"id":42}`, nil, byID},
 		{"two parts", httpmw.Params(httpmw.PathValue("x"), httpmw.JSONField("id", 0)), "/items/u%2F1", `{"id":42}`, nil, byBoth},
 	}
-	for name, route := range routers {
+	for name, route := range map[string]func(middleware, http.Handler) http.Handler{"ServeMux": serveMux("/items/{x}"), "chi": chiWith("/items/{x}")} {
 		for _, c := range cases {
 			t.Run(name+"/"+c.explanation, func(t *testing.T) {
 				s := testkit.NewStore()
@@ -59,7 +47,7 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 						t.Errorf("the handler runs under %v", lease)
 					}
 				})
-				srv := serve(t, route("/items/{x}", h, httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), c.key, opts())))
+				srv := serve(t, route(httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), c.key, opts()), h))
 				if got := send(t, srv, "POST", c.path, c.body, c.header...); got.status != http.StatusOK {
 					t.Errorf("answer %d %s", got.status, got.body)
 				}

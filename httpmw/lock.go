@@ -52,7 +52,9 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 		if reflect.TypeOf(next).String() == "*http.timeoutHandler" {
 			panic("httpmw: Lock: http.TimeoutHandler returns before its handler, and the lock ends: write http.TimeoutHandler(lock(handler), ...)")
 		}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			pass(r.Context(), r, func(r *http.Request) { m.serve(w, r, next) })
+		})
 	}
 }
 
@@ -68,12 +70,11 @@ type middleware struct {
 	once sync.Once // logs a wiringError
 }
 
-// late is what the operator is told of work that a handler leaves behind.
-const late = "httpmw: pattern %q: work goes on after the handler has returned and the lock has ended; " +
-	"a timeout belongs around the lock, and a goroutine that is left needs distlock.Detach and a lock of its own"
-
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	call := m.door.Enter(func() { tell(r, fmt.Errorf(late, r.Pattern)) })
+	call := m.door.Enter(func() {
+		tell(r, fmt.Errorf("httpmw: pattern %q: work goes on after the handler has returned and the lock has ended; "+
+			"a timeout belongs around the lock, and a goroutine that is left needs distlock.Detach and a lock of its own", r.Pattern))
+	})
 	defer call.Done()
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &counted{r.Body, call}
@@ -87,13 +88,13 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	}
 	var out *response
 	ran, err := call.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
-		if params == distlock.Skip {
-			next.ServeHTTP(w, r.WithContext(ctx))
-			return
+		through := w
+		if params != distlock.Skip {
+			lease, _ := distlock.FromContext(ctx)
+			out = &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
+			through = out
 		}
-		lease, _ := distlock.FromContext(ctx)
-		out = newResponse(w, lease, call)
-		next.ServeHTTP(out, r.WithContext(ctx))
+		pass(ctx, r, func(r *http.Request) { next.ServeHTTP(through, r) })
 	})
 	switch {
 	case !ran:

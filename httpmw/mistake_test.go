@@ -31,7 +31,7 @@ func serveMux(pattern string) func(middleware, http.Handler) http.Handler {
 func chiWith(pattern string) func(middleware, http.Handler) http.Handler {
 	return func(lock middleware, h http.Handler) http.Handler {
 		r := chi.NewRouter()
-		r.With(lock).Get(pattern, h.ServeHTTP)
+		r.With(lock).Handle(pattern, h)
 		return r
 	}
 }
@@ -127,6 +127,7 @@ func TestWorkThatGoesOnAfterTheHandler(t *testing.T) {
 			defer cancel()
 			distlock.Held(ctx, keyOf(t, "7"))
 		}, told},
+		"a framework answers": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, ""},
 		"writes":              {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("paid")) }, told},
 		"writes a status":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, told},
 		"asks for a deadline": {func(_ http.ResponseWriter, r *http.Request) { r.Context().Deadline() }, ""},
@@ -137,12 +138,17 @@ func TestWorkThatGoesOnAfterTheHandler(t *testing.T) {
 			outer := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				var in *http.Request
 				var out http.ResponseWriter
+				ctx, end := context.WithCancel(r.Context())
+				defer end()
 				serveMux("GET /orders/{id}")(lock, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if lease, ok := distlock.FromContext(r.Context()); !ok || lease.Check() != nil {
 						t.Error("no lease in the handler")
 					}
 					in, out = r, w
-				})).ServeHTTP(httptest.NewRecorder(), r)
+				})).ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+				if name != "a framework answers" {
+					end()
+				}
 				c.work(out, in)
 			})
 			if _, lines := logged(t, outer, "/orders/7"); lines != c.want {

@@ -78,10 +78,7 @@ func ProblemOf(err error) Problem { return problemOf(context.Background(), err) 
 
 func problemOf(ctx context.Context, err error) Problem {
 	a := request.AnswerOf(ctx, err)
-	p, ok := problems[a.Code]
-	if !ok {
-		p = internal
-	}
+	p := cmp.Or(problems[a.Code], internal)
 	p.RetryAfter, p.Detail = a.RetryAfter, cmp.Or(a.Detail, p.Detail)
 	if large := new(http.MaxBytesError); p.Type == TypeBadKey && errors.As(err, &large) {
 		p.Type, p.Title, p.Status = TypeBodyTooLarge, "Request body too large", http.StatusRequestEntityTooLarge

@@ -26,10 +26,6 @@ type response struct {
 	lost  error // why what the handler writes is dropped
 }
 
-func newResponse(w http.ResponseWriter, lease *distlock.Lease, call *request.Call) *response {
-	return &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
-}
-
 // begin is called before the handler writes. An error of the request, 4xx, which the handler
 // has chosen itself, may begin after the loss.
 func (w *response) begin(status int) error {

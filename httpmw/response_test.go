@@ -8,11 +8,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -55,6 +57,13 @@ func TestAnswersAsNetHTTPDoes(t *testing.T) {
 			w.WriteHeader(http.StatusEarlyHints)
 			w.WriteHeader(http.StatusAccepted)
 		},
+		"a form": func(_ http.ResponseWriter, r *http.Request) {
+			r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+			r.Body = io.NopCloser(strings.NewReader("--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\nx\r\n--b--\r\n"))
+			if err := r.ParseMultipartForm(0); err != nil {
+				panic(err)
+			}
+		},
 		"hijacked": func(w http.ResponseWriter, _ *http.Request) {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -66,6 +75,13 @@ func TestAnswersAsNetHTTPDoes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("TMPDIR", dir)
+			t.Cleanup(func() { // the servers are closed
+				if files, err := filepath.Glob(dir + "/*"); len(files) > 0 || err != nil {
+					t.Errorf("files stay on the disk: %q, %v", files, err)
+				}
+			})
 			outer := func(h http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Outer", "1")
@@ -74,7 +90,7 @@ func TestAnswersAsNetHTTPDoes(t *testing.T) {
 			}
 			lock := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant("7"), opts())
 			want := send(t, serve(t, outer(handler)), "GET", "/", "")
-			if got := send(t, serve(t, outer(lock(handler))), "GET", "/", ""); !reflect.DeepEqual(got, want) {
+			if got := send(t, serve(t, outer(httpmw.ReceiveTickets(fence.Unsigned)(lock(handler)))), "GET", "/", ""); !reflect.DeepEqual(got, want) {
 				t.Errorf("with a lock:\n%+v\nwithout:\n%+v", got, want)
 			}
 		})

@@ -73,7 +73,7 @@ func ReceiveTickets(b *fence.Boundary) func(http.Handler) http.Handler {
 				WriteError(w, r, err)
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(ctx))
+			pass(ctx, r, func(r *http.Request) { next.ServeHTTP(w, r) })
 		})
 	}
 }

@@ -9,8 +9,8 @@
 // The context of the request, c.Request.Context(), is cancelled, with cause
 // [distlock.ErrLost]. The [gin.Context] itself ends with it if the engine has
 // ContextWithFallback. The handler should call [distlock.Lease.Check] before it
-// commits. A success that it begins to write after the loss is replaced by 424; an
-// error is its own.
+// commits. A success or a 5xx that it begins to write after the loss is replaced by 424;
+// a 4xx is its own.
 //
 // A request that does not get its lock is answered by httpmw: 409, 429, 503 or 400, as
 // problem JSON. Further handlers are not called.

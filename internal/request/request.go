@@ -90,9 +90,10 @@ type Door struct {
 // Call is a request at a door. It waits in one goroutine.
 type Call struct {
 	door *Door
-	n    int64       // bytes of its body
-	done bool        // they count no more
-	over atomic.Bool // the handler has returned
+	n    int64           // bytes of its body
+	done bool            // they count no more
+	ctx  context.Context //nolint:containedctx // of the request: it ends when all of its handlers have returned
+	over atomic.Bool     // the handler has returned
 	late func()
 }
 
@@ -127,6 +128,7 @@ func (c *Call) Do(ctx context.Context, site *wiring.Site, params any, err error,
 	if err != nil {
 		params = keyenc.Fault{Err: err}
 	}
+	c.ctx = ctx
 	err = site.Do(ctx, params, func(ctx context.Context) error {
 		ran = true
 		c.Done()
@@ -141,9 +143,9 @@ func (c *Call) Do(ctx context.Context, site *wiring.Site, params any, err error,
 	return ran, err
 }
 
-// Check tells the operator if the handler has returned.
+// Check tells the operator if the request is over. Until then a framework answers for its handler.
 func (c *Call) Check() {
-	if c.over.Load() {
+	if c.over.Load() && c.ctx.Err() != nil {
 		c.door.told.Do(c.late)
 	}
 }
