@@ -56,7 +56,12 @@ func Call[T any](ctx context.Context, bg *Background, op func(context.Context) (
 	leave := bg.Enter()
 	go func() {
 		defer leave()
-		v, err := op(ctx)
+		var v T
+		var err error
+		func() {
+			defer Recover(&err)
+			v, err = op(ctx)
+		}()
 		stop()
 		finish(v, err)
 	}()

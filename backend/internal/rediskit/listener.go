@@ -139,7 +139,8 @@ func (l *Listener) place(ctx context.Context, names ...string) {
 }
 
 // home returns the address and the client of a channel's server.
-func (l *Listener) home(ctx context.Context, name string) (addr string, _ redis.UniversalClient, _ error) {
+func (l *Listener) home(ctx context.Context, name string) (addr string, _ redis.UniversalClient, err error) {
+	defer Recover(&err)
 	if l.cluster == nil {
 		return "", l.client, nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/auth"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/internal/test/redistest"
@@ -346,17 +347,77 @@ func TestOwnPoolSentinelConnectionsDie(t *testing.T) {
 	})
 }
 
-// A panic in OnConnect is an error. OnConnect may block, so Short makes no connection then.
-func TestVirtualOnConnect(t *testing.T) {
+// A panic of a function for a new connection is an error, and uses up no place in the pool.
+// The function may block, so Short makes no connection then.
+func TestVirtualPanics(t *testing.T) {
+	for name, give := range map[string]func(*redis.Options, func()){
+		"OnConnect": func(o *redis.Options, bad func()) {
+			o.OnConnect = func(context.Context, *redis.Conn) error { bad(); return nil }
+		},
+		"CredentialsProvider": func(o *redis.Options, bad func()) {
+			o.CredentialsProvider = func() (string, string) { bad(); return "", "" }
+		},
+		"StreamingCredentialsProvider": func(o *redis.Options, bad func()) { o.StreamingCredentialsProvider = source(bad) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var healed atomic.Bool
+				p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
+					give(o, func() {
+						if !healed.Load() {
+							panic("by the user")
+						}
+					})
+				}))
+				for range 20 {
+					for want, c := range map[string]redis.UniversalClient{"not made here": p.Short(time.Second), "has panicked: by the user": p.Client()} {
+						if err := echo(t.Context(), c, "k").Err(); err == nil || !strings.Contains(err.Error(), want) {
+							t.Errorf("%v, want: %s", err, want)
+						}
+					}
+				}
+				healed.Store(true)
+				if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || p.Client().(*redis.Client).PoolStats().TotalConns != 1 {
+					t.Errorf("afterwards: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// source is a source of credentials.
+type source func()
+
+func (s source) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
+	s()
+	return auth.NewBasicCredentials("", ""), func() error { return nil }, nil
+}
+
+// A panic in a hook or a Dialer of the user ends neither the process nor the work in the background.
+func TestVirtualPanicsInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
-			o.OnConnect = func(context.Context, *redis.Conn) error { panic("by the user") }
-		}))
-		for want, c := range map[string]redis.UniversalClient{"not made here": p.Short(time.Second), "has panicked": p.Client()} {
-			if err := echo(t.Context(), c, "k").Err(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want: %s", err, want)
+		var healed atomic.Bool
+		dial := redistest.Virtual(t).Dial
+		user := redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
+			o.Dialer = func(context.Context, string, string) (net.Conn, error) {
+				if !healed.Load() {
+					panic("by the user")
+				}
+				return dial()
 			}
+		})
+		bg := rediskit.NewBackground()
+		defer bg.End(time.Hour)
+		s := rediskit.NewServer("rediskit", user, bg, time.Second)
+		_, err := rediskit.Operate(t.Context(), s, user, func(context.Context, redis.UniversalClient) (int, error) { panic("by a hook") })
+		if err == nil || !strings.Contains(err.Error(), "the client has panicked: by a hook") {
+			t.Errorf("%v", err)
 		}
+		works := make(chan struct{}, 1)
+		rediskit.NewListener(user, bg).Subscribe("channel", func(string) {}, func() { works <- struct{}{} })
+		time.Sleep(time.Minute)
+		healed.Store(true)
+		<-works
 	})
 }
 
@@ -365,10 +426,10 @@ func TestVirtualShortBlamesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		n := spoilnet.To(m.Dial)
-		dials := 0
+		var dials atomic.Int32
 		p := newOwnPool(t, redistest.VirtualClient(t, m, func(o *redis.Options) {
 			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				dials++
+				dials.Add(1)
 				return n.DialContext(ctx, network, addr)
 			}
 		}))
@@ -379,8 +440,8 @@ func TestVirtualShortBlamesNobody(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		n.HoldAt(func(written []byte) bool { return strings.Contains(string(written), "PING") })
 		_ = echo(t.Context(), p.Short(50*time.Millisecond), "k")
-		if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || dials != 2 || n.Struck() != 1 {
-			t.Errorf("%v, %d connections were made, %d silent", err, dials, n.Struck())
+		if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || dials.Load() != 2 || n.Struck() != 1 {
+			t.Errorf("%v, %d connections were made, %d silent", err, dials.Load(), n.Struck())
 		}
 	})
 }

@@ -213,6 +213,7 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	o.ContextTimeoutEnabled = true
 	o.Limiter, o.OnConnect, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil, nil
 	o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noNotifications()
+	guard(&o)
 	c := redis.NewClient(&o)
 	defer c.Close() //nolint:errcheck // it had no other use
 	err := c.Ping(ctx).Err()
