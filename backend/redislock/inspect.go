@@ -38,7 +38,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	all := rediskit.Inspection{
 		Limit: limit, Match: pattern(prefix),
 		Masters: func() ([]redis.UniversalClient, error) {
-			return topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
+			return call(ctx, b.calls, rediskit.Masters)
 		},
 		Scan: func(send func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
 			return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) { return send(ctx) })

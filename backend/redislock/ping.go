@@ -52,7 +52,9 @@ func (b *backend) pingKeys(ctx context.Context) (keys []string, err error) {
 	if find == nil {
 		return []string{b.cfg.Clock + ":{ping}:"}, nil
 	}
-	masters, err := b.topology.masters(ctx, b.calls)
+	masters, err := call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) ([]redis.UniversalClient, error) {
+		return rediskit.Masters(ctx, b.topology.client)
+	})
 	missing := make(map[redis.UniversalClient]bool, len(masters))
 	for _, master := range masters {
 		missing[master] = true

@@ -41,13 +41,6 @@ func (t topology) clockFor(key string) string {
 	return t.clock
 }
 
-// masters returns a client for each server that keeps keys of its own.
-func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClient, error) {
-	return call(ctx, c, func(ctx context.Context, _ redis.UniversalClient) ([]redis.UniversalClient, error) {
-		return rediskit.Masters(ctx, t.client)
-	})
-}
-
 // calls are the ways to the servers.
 type calls struct {
 	own    *rediskit.OwnPool // for what is done with locks

@@ -211,13 +211,11 @@ func TestHeldWithABadCounter(t *testing.T) {
 			t.Errorf("refused with %+v", held)
 		}
 		testkit.MustRelease(t, b, g)
-		for key, code := range map[string]string{counterKey: "BADTOKEN", "distlock_gone:{" + lockKey + "}": "WRONGTYPE"} {
-			noError(t, c.Del(t.Context(), counterKey).Err())
+		for _, key := range []string{counterKey, "distlock_gone:{" + lockKey + "}"} {
 			noError(t, c.RPush(t.Context(), key, "x").Err())
-			if _, err := b.TryAcquire(t.Context(), request(lockKey)); err == nil || !strings.Contains(err.Error(), code+" the key "+key+" is a list of another program") {
+			if _, err := b.TryAcquire(t.Context(), request(lockKey)); err == nil || !strings.Contains(err.Error(), "the key "+key+" is a list of another program") {
 				t.Errorf("with a list at %s: %v", key, err)
 			}
-			noError(t, c.Del(t.Context(), key).Err())
 		}
 	})
 }

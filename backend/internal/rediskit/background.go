@@ -2,8 +2,6 @@ package rediskit
 
 import (
 	"context"
-	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -38,17 +36,10 @@ func (bg *Background) Run(f func(context.Context)) bool {
 		return false
 	}
 	bg.wg.Go(func() {
-		defer Survive()
+		defer Recover(new(error))
 		f(bg.ctx)
 	})
 	return true
-}
-
-// Survive is deferred as Recover is, where no caller gets an error. It logs the panic.
-func Survive() {
-	if r := recover(); r != nil {
-		slog.Default().Error("distlock: a Redis client has panicked", "panic", r, "stack", string(debug.Stack()))
-	}
 }
 
 // Enter begins an operation that End waits for. The caller calls leave when the

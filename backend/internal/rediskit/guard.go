@@ -3,17 +3,19 @@ package rediskit
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/auth"
 )
 
-// Recover makes an error of a panic. A deferred Recover is needed where go-redis calls
-// functions of the user on a goroutine of ours, where nobody else recovers: hooks, the
+// Recover logs a panic and makes an error of it. A deferred Recover is needed where go-redis
+// calls functions of the user on a goroutine of ours, where nobody else recovers: hooks, the
 // Dialer, OnConnect, sources of credentials.
 func Recover(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the client has panicked: %v", r)
+		slog.Default().Error("distlock: a Redis client has panicked", "panic", r, "stack", string(debug.Stack()))
 	}
 }
 
@@ -39,16 +41,4 @@ func guard(o *redis.Options) {
 			return login(ctx)
 		}
 	}
-	if source := o.StreamingCredentialsProvider; source != nil {
-		o.StreamingCredentialsProvider = guardedSource{source}
-	}
-}
-
-type guardedSource struct {
-	auth.StreamingCredentialsProvider
-}
-
-func (s guardedSource) Subscribe(l auth.CredentialsListener) (_ auth.Credentials, _ auth.UnsubscribeFunc, err error) {
-	defer Recover(&err)
-	return s.StreamingCredentialsProvider.Subscribe(l)
 }

@@ -77,7 +77,7 @@ func (k *link) run(ctx context.Context) {
 // send subscribes channels, and checks the connection from time to time. It closes sub
 // if the server does not answer, and after [ListenFor].
 func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}) {
-	defer Survive()
+	defer Recover(new(error))
 	defer sub.Close() //nolint:errcheck // unless a function of the user panics, it is closed already
 	t := time.NewTicker(PingEvery)
 	defer t.Stop()

@@ -23,16 +23,9 @@ import (
 // notifications. A command that gets no connection within half of its time goes through
 // the client of the user.
 //
-//   - A client of [redis.NewFailoverClient]: the connections follow the master. The
-//     Sentinels are asked for it with each new connection, and no connection is used for
-//     more than a second, or ten if they do not answer.
-//   - A [redis.ClusterClient]: each server has a pool. A function that tells the slots is
-//     called once a second.
-//   - A [redis.Ring]: there is no pool. Two Rings may disagree for a while about which
-//     servers are up, and so about where a key is.
-//   - Any other type: there is no pool, because the options are not known. A client whose
-//     hooks must see all commands, for example because they change keys, can be embedded in
-//     such a type.
+// The package comment of redislock says under Connections what this means for each type of
+// client. With a [redis.Ring] there is no pool: two Rings may disagree for a while about which
+// servers are up, and so about where a key is.
 //
 // An OwnPool is safe for concurrent use.
 type OwnPool struct {

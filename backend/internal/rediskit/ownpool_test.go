@@ -14,7 +14,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/auth"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/internal/test/redistest"
@@ -357,40 +356,29 @@ func TestVirtualPanics(t *testing.T) {
 		"CredentialsProvider": func(o *redis.Options, bad func()) {
 			o.CredentialsProvider = func() (string, string) { bad(); return "", "" }
 		},
-		"StreamingCredentialsProvider": func(o *redis.Options, bad func()) { o.StreamingCredentialsProvider = source(bad) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var healed atomic.Bool
-				p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
-					give(o, func() {
-						if !healed.Load() {
-							panic("by the user")
-						}
-					})
-				}))
-				for range 20 {
-					for want, c := range map[string]redis.UniversalClient{"not made here": p.Short(time.Second), "has panicked: by the user": p.Client()} {
-						if err := echo(t.Context(), c, "k").Err(); err == nil || !strings.Contains(err.Error(), want) {
-							t.Errorf("%v, want: %s", err, want)
-						}
+		synctest.Test(t, func(t *testing.T) {
+			var healed atomic.Bool
+			p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
+				give(o, func() {
+					if !healed.Load() {
+						panic("by the user")
+					}
+				})
+			}))
+			for range 20 {
+				for want, c := range map[string]redis.UniversalClient{"not made here": p.Short(time.Second), "has panicked: by the user": p.Client()} {
+					if err := echo(t.Context(), c, "k").Err(); err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("%s: %v, want: %s", name, err, want)
 					}
 				}
-				healed.Store(true)
-				if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || p.Client().(*redis.Client).PoolStats().TotalConns != 1 {
-					t.Errorf("afterwards: %v", err)
-				}
-			})
+			}
+			healed.Store(true)
+			if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || p.Client().(*redis.Client).PoolStats().TotalConns != 1 {
+				t.Errorf("%s: afterwards: %v", name, err)
+			}
 		})
 	}
-}
-
-// source is a source of credentials.
-type source func()
-
-func (s source) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
-	s()
-	return auth.NewBasicCredentials("", ""), func() error { return nil }, nil
 }
 
 // A panic in a hook or a Dialer of the user ends neither the process nor the work in the background.
@@ -408,8 +396,7 @@ func TestVirtualPanicsInTheBackground(t *testing.T) {
 		})
 		bg := rediskit.NewBackground()
 		defer bg.End(time.Hour)
-		s := rediskit.NewServer("rediskit", user, bg, time.Second)
-		_, err := rediskit.Operate(t.Context(), s, user, func(context.Context, redis.UniversalClient) (int, error) { panic("by a hook") })
+		_, err := rediskit.Operate(t.Context(), rediskit.NewServer("rediskit", user, bg, time.Second), user, func(context.Context, redis.UniversalClient) (int, error) { panic("by a hook") })
 		if err == nil || !strings.Contains(err.Error(), "the client has panicked: by a hook") {
 			t.Errorf("%v", err)
 		}
