@@ -10,7 +10,7 @@ import (
 
 // The errors of an acquisition that ends without the lock.
 
-// errLate says that a grant came after the lease would have ended.
+// errLate says that the reply to an attempt or to a release came after the lease would have ended.
 var errLate = errors.New("the reply came later than the lease would have lasted")
 
 // errCarried refuses a caller that would wait for its own caller.

@@ -11,8 +11,8 @@ import (
 
 // Release gives the lock back; releasing a re-entry only ends the re-entry. It works
 // even if ctx has ended, with a time limit of its own. The error wraps [ErrLost] if the
-// lease was over before, and [ErrUnavailable] if the store did not answer; Release then
-// tries again in the background until the lease has expired. While [Opts].MinHold
+// lease was over before, and [ErrUnavailable] if the store did not answer before its end;
+// Release then tries again in the background until the lease has expired. While [Opts].MinHold
 // lasts, the key stays. Further calls do nothing and return the first result.
 func (lease *Lease) Release(ctx context.Context) error {
 	first, err := lease.end(ctx)
@@ -151,6 +151,9 @@ func (lease *Lease) leave(ctx context.Context, lost error, keep time.Time) error
 	case err != nil && !errors.Is(err, ErrLost):
 		return join(lost, unavailable(err))
 	case err != nil && lost == nil:
+		if end, _ := lease.state.Until(); !time.Now().Before(end) { // it was held when the holder left
+			return unavailable(errLate)
+		}
 		lease.lost(errTaken)()
 		return errTaken
 	default:

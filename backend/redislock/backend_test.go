@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/await"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -183,4 +184,21 @@ var (
 func mustBeLost(t testing.TB, b *redislock.Backend, g driver.Grant) {
 	t.Helper()
 	testkit.Eventually(t, "a release tells the loss", func() bool { return errors.Is(b.Release(t.Context(), g), driver.ErrLost) })
+}
+
+// The application's own commands use all connections of its client. Locks have connections of
+// their own: what is held is renewed and released, and another lock can be acquired.
+func TestUsedUpPool(t *testing.T) {
+	c := realServer(t).real.Client(t, func(o *redis.Options) { o.PoolSize = 2 })
+	b := newBackend(t, c)
+	var held []driver.Grant
+	for mode, ask := range modes {
+		held = append(held, testkit.MustTry(t, b, ask("shop:"+mode)))
+	}
+	redistest.UseUp(t, c)
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("shop:late")))
+	for _, g := range held {
+		testkit.MustRenew(t, b, g)
+		testkit.MustRelease(t, b, g)
+	}
 }

@@ -277,11 +277,20 @@ func (d *dispatcher) run(ctx context.Context, client redis.UniversalClient, call
 
 // execute runs the calls. It waits for replicas if the Backend has to.
 func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall, others ...redis.Cmder) {
-	if d.replicas.concern(calls) {
-		d.replicas.execute(ctx, client, calls)
-		return
+	err := func() (err error) {
+		defer rediskit.Recover(&err)
+		if d.replicas.concern(calls) {
+			d.replicas.execute(ctx, client, calls)
+		} else {
+			execute(ctx, client, calls, others...)
+		}
+		return nil
+	}()
+	for i := range calls {
+		if err != nil {
+			calls[i].cmd.SetErr(err)
+		}
 	}
-	execute(ctx, client, calls, others...)
 }
 
 // sendAlone sends each of the requests again, alone, whose script the server refused as

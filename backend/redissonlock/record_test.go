@@ -211,6 +211,12 @@ func TestHeldWithABadCounter(t *testing.T) {
 			t.Errorf("refused with %+v", held)
 		}
 		testkit.MustRelease(t, b, g)
+		for _, key := range []string{counterKey, "distlock_gone:{" + lockKey + "}"} {
+			noError(t, c.RPush(t.Context(), key, "x").Err())
+			if _, err := b.TryAcquire(t.Context(), request(lockKey)); err == nil || !strings.Contains(err.Error(), "the key "+key+" is a list of another program") {
+				t.Errorf("with a list at %s: %v", key, err)
+			}
+		}
 	})
 }
 

@@ -156,6 +156,18 @@ func TestForeignRecords(t *testing.T) {
 		}
 		c.Del(ctx, lockKey)
 	}
+	b = f.backend(t, redlock.Config{Tokens: true})
+	for _, key := range []string{redlock.MarkerKey, "{" + lockKey + "}:token"} {
+		for _, c := range f.admins {
+			c.Del(ctx, key)
+			c.RPush(ctx, key, "a list")
+		}
+		_, err := b.TryAcquire(ctx, request())
+		if err == nil || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), "the key "+key+" is a list of another program") {
+			t.Errorf("with a list at %s: %v", key, err)
+		}
+		f.allFree(t)
+	}
 }
 
 // The addresses of all nodes lead to other servers, and the old ones refuse, for

@@ -20,22 +20,20 @@ func Operate[T any](
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
-	type answer struct {
-		value T
-		err   error
-	}
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	diagnosis := time.AfterFunc(s.limit/2, s.Diagnose)
 	defer diagnosis.Stop()
-	answers := make(chan answer, 1)
+	var value T
+	var err error
+	answered := make(chan struct{})
 	Call(limited, s.background, func(ctx context.Context) (T, error) {
 		v, err := op(ctx, client)
 		s.Leave(client, "", err)
 		return v, s.Unanswered(err)
-	}, func(v T, err error) { answers <- answer{v, err} })
-	a := <-answers
-	return a.value, s.ForCaller(ctx, a.err)
+	}, func(v T, failed error) { value, err = v, failed; close(answered) })
+	<-answered
+	return value, s.ForCaller(ctx, err)
 }
 
 // Call runs op on another goroutine and calls done once: with the result of op or, if
@@ -58,7 +56,10 @@ func Call[T any](ctx context.Context, work *background.Work, op func(context.Con
 	leave := work.Enter()
 	go func() {
 		defer leave()
-		v, err := op(ctx)
+		v, err := func() (_ T, err error) {
+			defer Recover(&err)
+			return op(ctx)
+		}()
 		stop()
 		finish(v, err)
 	}()

@@ -12,7 +12,7 @@ import (
 // background. It ignores errors, because many users may not call INFO.
 func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient) {
 	s.eviction.Do(func() {
-		s.background.Run(func() {
+		run(s.background, func() {
 			ctx, cancel := context.WithTimeout(s.background, s.limit)
 			defer cancel()
 			if info, err := client.Info(ctx, "memory").Result(); err == nil {

@@ -53,7 +53,7 @@ func (s *Server) Leave(client redis.UniversalClient, key string, err error) {
 	}
 	s.mu.Unlock()
 	if due {
-		s.background.Run(func() {
+		run(s.background, func() {
 			c := unwritable{redis.NewCmd(s.background, "evalsha", unwritableArg{}, 1, key)}
 			c.SetFirstKeyPos(3)
 			_ = client.Process(s.background, c)

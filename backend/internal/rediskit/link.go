@@ -77,6 +77,8 @@ func (k *link) run(ctx context.Context) {
 // send subscribes channels, and checks the connection from time to time. It closes sub
 // if the server does not answer, and after [ListenFor].
 func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}) {
+	defer Recover(new(error))
+	defer sub.Close() //nolint:errcheck // unless a function of the user panics, it is closed already
 	t := time.NewTicker(PingEvery)
 	defer t.Stop()
 	end := time.NewTimer(ListenFor)
@@ -88,12 +90,10 @@ func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}
 			return
 		case <-k.changed:
 			if k.subscribe(ctx, sub, k.take()) != nil {
-				_ = sub.Close()
 				return
 			}
 			continue
 		case <-end.C:
-			_ = sub.Close()
 			return
 		case <-t.C:
 		}
@@ -102,7 +102,6 @@ func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}
 		case k.heard.Swap(false):
 			pinged = false
 		case pinged:
-			_ = sub.Close()
 			return
 		default:
 			_ = sub.Ping(ctx) // an error shows in Receive, or as silence
@@ -147,7 +146,7 @@ func (k *link) tidy(ctx context.Context, sub *redis.PubSub) {
 	}
 	if k.listener.cluster != nil && len(pending) > 0 {
 		Reload(k.listener.cluster)
-		k.listener.background.Run(func() { k.listener.place(ctx, pending...) })
+		run(k.listener.background, func() { k.listener.place(ctx, pending...) })
 		return
 	}
 	_ = k.subscribe(ctx, sub, pending)

@@ -100,7 +100,7 @@ func (l *Listener) Subscribe(name string, message func(text string), look func()
 	live := ch.live
 	l.mu.Unlock()
 	if !known {
-		l.background.Run(func() { l.place(l.background, name) })
+		run(l.background, func() { l.place(l.background, name) })
 	}
 	if live {
 		look()
@@ -140,7 +140,8 @@ func (l *Listener) place(ctx context.Context, names ...string) {
 }
 
 // home returns the address and the client of a channel's server.
-func (l *Listener) home(ctx context.Context, name string) (addr string, _ redis.UniversalClient, _ error) {
+func (l *Listener) home(ctx context.Context, name string) (addr string, _ redis.UniversalClient, err error) {
+	defer Recover(&err)
 	if l.cluster == nil {
 		return "", l.client, nil
 	}
@@ -167,7 +168,7 @@ func (l *Listener) assign(name, addr string, client redis.UniversalClient) {
 	k := l.links[addr]
 	if k == nil {
 		k = &link{listener: l, addr: addr, client: client, changed: make(chan struct{}, 1)}
-		if !l.background.Run(func() { k.run(l.background) }) {
+		if !run(l.background, func() { k.run(l.background) }) {
 			return
 		}
 		l.links[addr] = k

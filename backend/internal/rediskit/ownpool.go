@@ -3,7 +3,6 @@ package rediskit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -24,16 +23,9 @@ import (
 // notifications. A command that gets no connection within half of its time goes through
 // the client of the user.
 //
-//   - A client of [redis.NewFailoverClient]: the connections follow the master. The
-//     Sentinels are asked for it with each new connection, and no connection is used for
-//     more than a second, or ten if they do not answer.
-//   - A [redis.ClusterClient]: each server has a pool. A function that tells the slots is
-//     called once a second.
-//   - A [redis.Ring]: there is no pool. Two Rings may disagree for a while about which
-//     servers are up, and so about where a key is.
-//   - Any other type: there is no pool, because the options are not known. A client whose
-//     hooks must see all commands, for example because they change keys, can be embedded in
-//     such a type.
+// The package comment of redislock says under Connections what this means for each type of
+// client. With a [redis.Ring] there is no pool: two Rings may disagree for a while about which
+// servers are up, and so about where a key is.
 //
 // An OwnPool is safe for concurrent use.
 type OwnPool struct {
@@ -150,32 +142,16 @@ func (p *OwnPool) use(own redis.UniversalClient) redis.UniversalClient {
 // soon.
 func (p *OwnPool) other() redis.UniversalClient { return guarded(p.user, p.timeout) }
 
-// guarded returns a client of one server with this timeout, and with another OnConnect: it
-// returns panics as errors, because go-redis calls it on goroutines of ours, where nobody
-// recovers. Any other client is returned as it is.
+// guarded returns a client of one server with this timeout, and with guarded functions. Any
+// other client is returned as it is.
 func guarded(client redis.UniversalClient, timeout time.Duration) redis.UniversalClient {
 	c, ok := client.(*redis.Client)
 	if !ok {
 		return client
 	}
 	c = c.WithTimeout(timeout)
-	guard(&c.Options().OnConnect)
+	guard(c.Options())
 	return c
-}
-
-func guard(at *func(context.Context, *redis.Conn) error) {
-	onConnect := *at
-	if onConnect == nil {
-		return
-	}
-	*at = func(ctx context.Context, c *redis.Conn) (err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("OnConnect has panicked: %v", r)
-			}
-		}()
-		return onConnect(ctx, c)
-	}
 }
 
 // dialFactor is how many times the operation timeout a connection may take: TLS and
@@ -187,7 +163,7 @@ func (p *OwnPool) configure(o *redis.Options) {
 	if p.size > 0 {
 		o.PoolSize = p.size
 	}
-	guard(&o.OnConnect)
+	guard(o)
 	o.MaxIdleConns, o.MinIdleConns = o.PoolSize, 0
 	o.MaxActiveConns, o.MaxConcurrentDials = 0, 0
 	o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = -1, 0, 0 // no more connections
@@ -202,7 +178,10 @@ func (p *OwnPool) configure(o *redis.Options) {
 	all := &neighbours{began: time.Now(), patience: p.timeout / 4}
 	if o.Addr == "FailoverClient" { // as go-redis calls it
 		all.chosen = &chosen{
-			dial:  func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", "") },
+			dial: func(ctx context.Context) (_ net.Conn, err error) {
+				defer Recover(&err)
+				return dial(ctx, "tcp", "")
+			},
 			ended: p.ended, patience: all.patience, limit: dialFactor / 2 * p.timeout,
 		}
 		context.AfterFunc(p.ended, func() { all.chosen.keep(nil, time.Time{}) })

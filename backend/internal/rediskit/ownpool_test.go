@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -346,17 +347,65 @@ func TestOwnPoolSentinelConnectionsDie(t *testing.T) {
 	})
 }
 
-// A panic in OnConnect is an error. OnConnect may block, so Short makes no connection then.
-func TestVirtualOnConnect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
-			o.OnConnect = func(context.Context, *redis.Conn) error { panic("by the user") }
-		}))
-		for want, c := range map[string]redis.UniversalClient{"not made here": p.Short(time.Second), "has panicked": p.Client()} {
-			if err := echo(t.Context(), c, "k").Err(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want: %s", err, want)
+// A panic of a function for a new connection is an error, and uses up no place in the pool.
+// The function may block, so Short makes no connection then.
+func TestVirtualPanics(t *testing.T) {
+	for name, give := range map[string]func(*redis.Options, func()){
+		"OnConnect": func(o *redis.Options, bad func()) {
+			o.OnConnect = func(context.Context, *redis.Conn) error { bad(); return nil }
+		},
+		"CredentialsProvider": func(o *redis.Options, bad func()) {
+			o.CredentialsProvider = func() (string, string) { bad(); return "", "" }
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var healed atomic.Bool
+			p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
+				give(o, func() {
+					if !healed.Load() {
+						panic("by the user")
+					}
+				})
+			}))
+			for range 20 {
+				for want, c := range map[string]redis.UniversalClient{"not made here": p.Short(time.Second), "has panicked: by the user": p.Client()} {
+					if err := echo(t.Context(), c, "k").Err(); err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("%s: %v, want: %s", name, err, want)
+					}
+				}
 			}
+			healed.Store(true)
+			if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || p.Client().(*redis.Client).PoolStats().TotalConns != 1 {
+				t.Errorf("%s: afterwards: %v", name, err)
+			}
+		})
+	}
+}
+
+// A panic in a hook or a Dialer of the user ends neither the process nor the work in the background.
+func TestVirtualPanicsInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var healed atomic.Bool
+		dial := redistest.Virtual(t).Dial
+		user := redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
+			o.Dialer = func(context.Context, string, string) (net.Conn, error) {
+				if !healed.Load() {
+					panic("by the user")
+				}
+				return dial()
+			}
+		})
+		bg := background.New()
+		defer bg.End(time.Hour)
+		_, err := rediskit.Operate(t.Context(), rediskit.NewServer("rediskit", user, bg, time.Second), user, func(context.Context, redis.UniversalClient) (int, error) { panic("by a hook") })
+		if err == nil || !strings.Contains(err.Error(), "the client has panicked: by a hook") {
+			t.Errorf("%v", err)
 		}
+		works := make(chan struct{}, 1)
+		rediskit.NewListener(user, bg).Subscribe("channel", func(string) {}, func() { works <- struct{}{} })
+		time.Sleep(time.Minute)
+		healed.Store(true)
+		<-works
 	})
 }
 

@@ -186,7 +186,7 @@ func (s *Server) Ask(limit time.Duration) {
 	s.asking, s.began = true, time.Now()
 	s.mu.Unlock()
 	done := make(chan struct{})
-	s.background.Run(func() {
+	run(s.background, func() {
 		defer close(done)
 		found := s.ask(s.background, limit)
 		s.mu.Lock()
@@ -215,6 +215,7 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	o.ContextTimeoutEnabled = true
 	o.Limiter, o.OnConnect, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil, nil
 	o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noNotifications()
+	guard(&o)
 	c := redis.NewClient(&o)
 	defer c.Close() //nolint:errcheck // it had no other use
 	err := c.Ping(ctx).Err()

@@ -16,6 +16,7 @@
 --- @constants
 --- @include "includes/lock.lua"
 --- @include "includes/time.lua"
+--- @include "includes/stranger.lua"
 
 local lock, counter, gone = KEYS[1], KEYS[2], KEYS[3]
 local owner, ttl, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -48,14 +49,21 @@ if mine == 0 then
     end
     return { 0, left, math.max(held, -1), holders }
   end
-  if redis.call('ZSCORE', gone, owner) then
+  local released = redis.pcall('ZSCORE', gone, owner)
+  err = failed(released)
+  if err then
+    return wrong_type(err) and stranger('WRONGTYPE', gone) or released
+  elseif released then
     return { 3 }
   end
 end
 
-local last = redis.call('GET', counter) or '0'
-if not string.find(last, '^%d+$') or tonumber(last) > MAX_TOKEN then
-  return redis.error_reply('BADTOKEN the value of ' .. counter .. ' is not a token')
+local last = redis.pcall('GET', counter) or '0'
+err = failed(last)
+if err and not wrong_type(err) then
+  return last
+elseif err or not string.find(last, '^%d+$') or tonumber(last) > MAX_TOKEN then
+  return stranger('BADTOKEN', counter)
 end
 if mine == 0 then
   -- RLock ignores the mode. RReadWriteLock would take a lock without one.

@@ -51,6 +51,9 @@ end
 
 local now = micros()
 local age, run = data_age(KEYS[5], now)
+if not age then
+  return run
+end
 if mine then
   ttl = math.max(ttl, redis.call('PTTL', KEYS[1])) -- a late attempt never shortens the lease
 end

@@ -9,7 +9,10 @@
 --- @include "includes/data_age.lua"
 
 local restored = {}
-local age = data_age(KEYS[1], micros())
+local age, bad = data_age(KEYS[1], micros())
+if not age then
+  return bad
+end
 local counts = age >= tonumber(ARGV[1])
 for i = 1, (#KEYS - 1) / 2 do
   restored[i] = 0

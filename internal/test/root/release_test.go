@@ -34,6 +34,22 @@ func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 	}
 }
 
+// A release that the store answers after the end of the lease says nothing about the time before.
+func TestLateReleaseIsNoLoss(t *testing.T) {
+	bubbleCase(t, "late", func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.ShortAtFirst(500 * time.Millisecond)
+		lease := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Release {
+				time.Sleep(time.Second)
+				s.Steal(t, "k")
+			}
+			return nil
+		})
+		wantIs(t, lease.Release(t.Context()), distlock.ErrUnavailable)
+	})
+}
+
 // Close gives up on a silent store, however many leases are held.
 func TestCloseOfManyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

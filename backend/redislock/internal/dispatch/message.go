@@ -35,17 +35,9 @@ func (b *Batcher[R, V]) lead(c *call[R, V]) {
 		go b.sendBatch(t)
 		return
 	}
-	returned := false
-	defer func() {
-		if !returned { // a hook of the client panics, and the caller may recover
-			b.leave(c)
-			clear(t.results)
-		}
-		b.end(t, t.results)
-		b.batches.Put(t) // nobody else refers to it
-	}()
 	b.cfg.Direct(b.directTimeouts.Context(context.Background(), t.start), t.reqs, t.results) //nolint:forbidigo // the message has many callers, which leave by themselves
-	returned = true
+	b.end(t, t.results)
+	b.batches.Put(t) // nobody else refers to it
 }
 
 // inCompany reports whether a leader should yield. To be scheduled again may take long on a busy

@@ -263,29 +263,3 @@ func TestShortTimeout(t *testing.T) {
 		s.idle(t)
 	})
 }
-
-// A panic of a client's hook reaches the caller, and the Batcher goes on.
-func TestPanic(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *server) {
-		s.next(answerLate, func(context.Context, bool, []int) (bool, bool) { panic("hook") })
-		var all sync.WaitGroup
-		all.Go(func() { s.mustDo(t, 0) })
-		synctest.Wait()
-		all.Go(func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			s.Do(t.Context(), 1, true)
-		})
-		synctest.Wait()
-		all.Go(func() { // in the message of the panic, which may have been sent
-			if r := s.Do(t.Context(), 2, true); r.Err != nil || r.Value != 20 || r.OutcomeKnown {
-				t.Errorf("%+v", r)
-			}
-		})
-		all.Wait()
-		s.mustDo(t, 3)
-	})
-}

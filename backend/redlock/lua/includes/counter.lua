@@ -1,3 +1,5 @@
+--- @include "stranger.lua"
+
 -- The counter is "<first> <last> <holder> <released>": the tokens first..last were minted
 -- for holder; released is the owner of the last release that took effect, or "-". counter
 -- returns the four, or nil and an error reply if it cannot be read: a new counter could
@@ -7,12 +9,12 @@ local function counter(key)
   if not text then
     return 0, 0, '-', '-'
   elseif type(text) == 'table' then
-    return nil, text
+    return nil, string.sub(text.err, 1, 9) == 'WRONGTYPE' and stranger('BADTOKEN', key) or text
   end
   local first, last, holder, released = string.match(text, '^(%d+) (%d+) (%S+) (%S+)$')
   first, last = tonumber(first or ''), tonumber(last or '')
   if not (first and last and first <= last and last < 9007199254740991) then
-    return nil, redis.error_reply('BADTOKEN the token of this lock is not one of ours')
+    return nil, stranger('BADTOKEN', key)
   end
   return first, last, holder, released
 end
