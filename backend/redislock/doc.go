@@ -70,10 +70,21 @@
 // and sends a message to the inbox of its process. So a release wakes one process,
 // however many wait.
 //
+// The message contains the tokens and is the grant: the function of the waiter starts
+// at once, and the first renewal, after a third of what is left of the window, claims
+// the key for the whole lease. The message may be late, so the waiter counts the claim
+// window from its last attempt, which was refused. If half of the window has passed
+// since then, or if replicas have to confirm the lock, the waiter claims the key by
+// acquiring it before the function starts.
+//
 // There is one queue for all kinds of requests. A reader or a holder of a permit may
 // join the present holders, but never overtakes a waiter. So a stream of readers does
-// not starve a writer. Readers and holders of permits exclude each other. Each request
-// says how many permits there are; all should say the same.
+// not starve a writer. If a reader is at the head of the queue when the lock is
+// granted, the readers behind it are granted the lock with it, up to the first other
+// request, at most sixteen at a time. Permits are granted to as many waiters as there
+// are free permits. Each of them gets a claim window and a message of its own. Readers
+// and holders of permits exclude each other. Each request says how many permits there
+// are; all should say the same.
 //
 // Messages only save time. A waiter also makes an attempt when the lease of the holder
 // ends, every twenty seconds, and when its inbox was connected again. If it finds the key
@@ -84,8 +95,15 @@
 // A reader that has died delays a writer until its lease ends. A waiter makes an
 // attempt when the first lease of several holders ends.
 //
+// Renew: up to 256 leases share a script, and in a Cluster a pipeline for each server.
+// A lock that is gone is never created anew.
+//
 // Every command is sent once by go-redis, whatever MaxRetries of the client is, and an
 // owner is good for one acquisition: see docs/adr/0003-tombstones.md.
+//
+// What is wrong with one lock, such as a key with a value of another type or a key that
+// the user may not access, fails the requests for this lock alone, although they share
+// scripts with others.
 //
 // # Mixed fleets
 //
@@ -121,6 +139,10 @@
 //     all requests use the client. A client whose hooks must see all commands, for example
 //     because they change keys, can be embedded in such a type. Scripts are sent
 //     by its Process and Pipeline: a type that overrides Eval or EvalSha does not see them.
+//
+// After a request to a server nearby, such a connection asks for the answer for up to
+// 60 µs before it sleeps, because an idle processor wakes up more slowly. One with TLS
+// does not.
 //
 // A load balancer, a NAT gateway or a machine that is switched off may forget
 // connections without a word. So a connection that was idle for a second is asked for
