@@ -38,17 +38,15 @@ func guard(o *redis.Options) {
 			return f(ctx, c)
 		}
 	}
-	login := o.CredentialsProviderContext
-	if f := o.CredentialsProvider; f != nil && login == nil {
-		login = func(context.Context) (user, password string, _ error) {
-			user, password = f()
-			return user, password, nil
-		}
-	}
-	if login != nil {
-		o.CredentialsProviderContext = func(ctx context.Context) (_, _ string, err error) {
+	login, plain := o.CredentialsProviderContext, o.CredentialsProvider // go-redis prefers the first
+	if login != nil || plain != nil {
+		o.CredentialsProviderContext = func(ctx context.Context) (user, password string, err error) {
 			defer Recover(&err)
-			return login(ctx)
+			if login != nil {
+				return login(ctx)
+			}
+			user, password = plain()
+			return user, password, nil
 		}
 	}
 }

@@ -382,7 +382,8 @@ func TestVirtualPanics(t *testing.T) {
 	}
 }
 
-// A panic in a hook or a Dialer of the user ends neither the process nor the work in the background.
+// A panic in a hook or a Dialer of the user ends neither the process nor what runs in the
+// background.
 func TestVirtualPanicsInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var healed atomic.Bool
