@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // StreamServerInterceptor returns an interceptor that runs the handlers of streaming
@@ -52,10 +53,10 @@ type lockedStream struct {
 func (s *lockedStream) Context() context.Context { return s.ctx }
 
 // RecvMsg returns the request that was received before the lock was taken, then the
-// messages of the stream.
+// messages of the stream. It ends when the lease is lost.
 func (s *lockedStream) RecvMsg(m any) error {
 	if s.request == nil {
-		return s.ServerStream.RecvMsg(m)
+		return s.receive(m)
 	}
 	request := s.request
 	s.request = nil
@@ -67,4 +68,31 @@ func (s *lockedStream) RecvMsg(m any) error {
 	proto.Reset(dst.Interface())
 	proto.Merge(dst.Interface(), request)
 	return nil
+}
+
+// receive receives a message. If the lease is lost meanwhile, receive returns why, and gRPC ends
+// the call that still waits for the message when the handler has returned.
+func (s *lockedStream) receive(m any) error {
+	if why := request.Lost(s.ctx); why != nil {
+		return why
+	}
+	received := make(chan func() error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil { // in a codec, or in an interceptor around this one
+				received <- func() error { panic(r) }
+			}
+		}()
+		err := s.ServerStream.RecvMsg(m)
+		received <- func() error { return err }
+	}()
+	select {
+	case result := <-received:
+		return result()
+	case <-s.ctx.Done():
+	}
+	if why := request.Lost(s.ctx); why != nil {
+		return why
+	}
+	return (<-received)()
 }

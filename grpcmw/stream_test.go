@@ -160,6 +160,46 @@ func TestClientStreams(t *testing.T) {
 	wantStatus(t, err, invalid(`metadata "order" is missing or empty`))
 }
 
+// TestALossEndsRecvMsg: a client that sends nothing does not keep the lock of a handler that waits
+// for it. A panic of RecvMsg reaches the handler.
+func TestALossEndsRecvMsg(t *testing.T) {
+	s := testkit.NewStore()
+	inside := make(chan context.Context)
+	svc := &service{duplex: func(ss grpc.BidiStreamingServer[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]) error {
+		inside <- ss.Context()
+		for range 2 {
+			if _, err := ss.Recv(); !errors.Is(err, distlock.ErrLost) {
+				t.Errorf("Recv: %v", err)
+			}
+		}
+		return nil
+	}}
+	client := startStream(t, testkit.NewLocker(t, s, distlock.Config{}), svc, rules(duplex, constant("7")))
+	stream, err := client.FullDuplexCall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lose(<-inside, t, s)
+	_, err = stream.Recv()
+	wantStatus(t, err, lost)
+
+	i := grpcmw.StreamServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(duplex, constant("8")))
+	defer func() {
+		if r := recover(); r != "codec" {
+			t.Errorf("panic: %v", r)
+		}
+	}()
+	_ = i(nil, brokenStream{ctx: t.Context()}, &grpc.StreamServerInfo{FullMethod: duplex}, func(_ any, ss grpc.ServerStream) error { return ss.RecvMsg(nil) })
+}
+
+type brokenStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s brokenStream) Context() context.Context { return s.ctx }
+func (s brokenStream) RecvMsg(any) error        { panic("codec") }
+
 // fakeStream is a stream that receives messages from a list.
 type fakeStream struct {
 	grpc.ServerStream

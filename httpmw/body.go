@@ -2,11 +2,14 @@ package httpmw
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"math"
 	"net/http"
+	"os"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/request"
@@ -42,6 +45,38 @@ func pass(ctx context.Context, r *http.Request, serve func(r *http.Request)) {
 	inner := r.WithContext(ctx)
 	defer func() { r.MultipartForm = inner.MultipartForm }()
 	serve(inner)
+}
+
+// interruptible is a body whose reads end when the lease of ctx is lost.
+type interruptible struct {
+	io.ReadCloser
+	ctx context.Context //nolint:containedctx // of the handler
+}
+
+func (b *interruptible) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = cmp.Or(request.Lost(b.ctx), err)
+	}
+	return n, err
+}
+
+// interrupt ends reads of the body, or of the connection if it was hijacked, when the lease of
+// ctx is lost: a client that is stuck does not keep the key. Where w cannot do that, reads go on.
+// The caller calls stop when its handler has returned.
+func interrupt(ctx context.Context, w http.ResponseWriter) (stop func()) {
+	done := make(chan struct{})
+	unregister := context.AfterFunc(ctx, func() {
+		defer close(done)
+		if request.Lost(ctx) != nil {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+		}
+	})
+	return func() {
+		if !unregister() {
+			<-done // the connection may have a next request
+		}
+	}
 }
 
 // counted is a body whose bytes are counted when they are read, as long as the call waits.

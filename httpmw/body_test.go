@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -187,6 +188,46 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: shop\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
 	if line, err := bufio.NewReader(conn).ReadString('\n'); !strings.Contains(line, " 400 ") {
 		t.Errorf("%q, %v", line, err)
+	}
+}
+
+// A client that sends half of a body, or nothing on a connection that was hijacked, does not keep
+// the lock of a handler that waits for it.
+func TestALossEndsReads(t *testing.T) {
+	s := testkit.NewStore()
+	inside, ended := make(chan *http.Request), make(chan error, 1)
+	lock := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), opts())
+	srv := serve(t, lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "GET" {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			inside <- r
+			if err == nil {
+				_, err = conn.Read(make([]byte, 1))
+				_ = conn.Close()
+			}
+			ended <- err
+			return
+		}
+		inside <- r
+		_, err := io.ReadAll(r.Body)
+		httpmw.WriteError(w, r, err)
+		ended <- err
+	})))
+	for method, want := range map[string]error{"POST": distlock.ErrLost, "GET": os.ErrDeadlineExceeded} {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(conn, method+" / HTTP/1.1\r\nHost: shop\r\nContent-Length: 9\r\n\r\n{")
+		loseLease(t, s, <-inside)
+		if err := <-ended; !errors.Is(err, want) {
+			t.Errorf("%s: the handler read %v", method, err)
+		}
+		if line, err := bufio.NewReader(conn).ReadString('\n'); method == "POST" && !strings.Contains(line, " 424 ") {
+			t.Errorf("%q, %v", line, err)
+		}
 	}
 }
 

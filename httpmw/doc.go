@@ -91,5 +91,6 @@
 // The handler's [http.ResponseWriter] has Flush, Hijack, ReadFrom, and Unwrap for
 // [http.ResponseController]. The lock is held while the handler runs, also for a websocket
 // that it serves. net/http does not cancel the context of a hijacked request when the client
-// leaves, so watch the connection too. MaxHold gives the key to others, but interrupts no Read.
+// leaves, so watch the connection too. MaxHold limits the time of a client that is stuck: when the
+// lease is lost, reads of the body and of a hijacked connection end.
 package httpmw

@@ -93,8 +93,14 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 			lease, _ := distlock.FromContext(ctx)
 			out = &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
 			through = out
+			defer interrupt(ctx, w)()
 		}
-		pass(ctx, r, func(r *http.Request) { next.ServeHTTP(through, r) })
+		pass(ctx, r, func(r *http.Request) {
+			if r.Body != nil && r.Body != http.NoBody {
+				r.Body = &interruptible{r.Body, ctx}
+			}
+			next.ServeHTTP(through, r)
+		})
 	})
 	switch {
 	case !ran:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/fence"
+	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
 // The codes of what only a server answers, beside those of package distlock.
@@ -49,4 +50,13 @@ func AnswerOf(ctx context.Context, err error) Answer {
 		return Answer{Code: CodeBegun}
 	}
 	return a
+}
+
+// Lost returns why the lease of ctx was lost, or nil. A lease that was given back is not lost.
+func Lost(ctx context.Context) error {
+	why := context.Cause(ctx)
+	if !errors.Is(why, distlock.ErrLost) || errors.Is(why, leasestate.ErrReleased) {
+		return nil
+	}
+	return why
 }
