@@ -218,7 +218,7 @@ func TestALossEndsReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { _ = conn.Close() })
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 		_, _ = io.WriteString(conn, method+" / HTTP/1.1\r\nHost: shop\r\nContent-Length: 9\r\n\r\n{")
 		loseLease(t, s, <-inside)

@@ -31,8 +31,9 @@ type Config struct {
 
 	// ClaimWindow is how long a lock that was granted to a waiter is kept for it, until
 	// it claims the lock. It must be longer than a message and a round trip take. A
-	// waiter that has died delays the waiters behind it by this time. The default is
-	// 500 ms.
+	// waiter that has died delays the waiters behind it by this time. A waiter that was
+	// granted the lock and does not run for half of it may lose the lock. The default is a
+	// second.
 	ClaimWindow time.Duration
 
 	// OpTimeout is the time within which the server must answer an operation. Otherwise
@@ -108,4 +109,4 @@ func (c Config) withDefaults(client redis.UniversalClient) Config {
 	return c
 }
 
-const defaultClaimWindow = 500 * time.Millisecond
+const defaultClaimWindow = time.Second

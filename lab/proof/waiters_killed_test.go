@@ -24,7 +24,7 @@ import (
 // that is passed on is reserved for longer than the claim window.
 func TestWaitersKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const processes, waiters, claimWindow = 5, 10, 500 * time.Millisecond // the default of Config.ClaimWindow
+		const processes, waiters, claimWindow = 5, 10, time.Second // the default of Config.ClaimWindow
 		m := redistest.Virtual(t)
 		open := func(o ...func(*redis.Options)) *distlock.Locker {
 			return testkit.NewLocker(t, redislock.New(redistest.VirtualClient(t, m, o...), redislock.Config{}), distlock.Config{})

@@ -50,7 +50,7 @@ var layers = []layer{
 	{"metrics", "internal/lockmetrics", "root driver", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"proto", "grpcmw/proto/distlock/v1 grpcmw/proto/internal/wellknown", "", protobuf},
-	{"requests", "internal/request", "root wiring keys fence", ""},
+	{"requests", "internal/request", "root wiring keys fence parts", ""},
 	{"http", "httpmw", "root wiring fence requests parts", ""},
 	{"page", "lockui", "basics root driver admin", ""},
 	{"java", "javakey", "root", ""},
