@@ -2,11 +2,13 @@ package etcdlock_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -37,4 +39,9 @@ func foreign(t *testing.T, c *clientv3.Client) {
 		t.Errorf("ForceRelease: %v, %v", held, err)
 	}
 	testkit.MustRelease(t, b, w.Served(t))
+	put(dirOf("") + "note")
+	infos, err := b.Inspect(t.Context(), "", 1000)
+	if err != nil || slices.ContainsFunc(infos, func(i driver.KeyInfo) bool { return i.Key == "" }) {
+		t.Errorf("%v, %v", infos, err)
+	}
 }

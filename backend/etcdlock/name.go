@@ -98,7 +98,7 @@ func parseValue(value string) (driver.Sharing, string) {
 func parsePlace(kv *mvccpb.KeyValue, prefix string) (p place, key string, ok bool) {
 	p = place{path: string(kv.Key), created: kv.CreateRevision, written: kv.ModRevision}
 	key, _, ok = strings.Cut(strings.TrimPrefix(p.path, prefix), "/")
-	if !ok || key == sessions {
+	if !ok || key == "" || key == sessions { // a lock has no empty key
 		return place{}, "", false
 	}
 	p.sharing, p.owner = parseValue(string(kv.Value))
