@@ -92,9 +92,9 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("0.0", 40, 20, 600, 1500).released(ok, 601, 602).inSet(7).keeping(500).Sent = 550 * ms
 			s.held("1.0", 50, 24, 610, 1620).released(ok, 620, 621)
 		},
-		"MinHoldOver": func(s *tale) {
-			s.held("0.0", 40, 20, 21, 1000).released(ok, 125, 126).keeping(50)
-			s.held("1.0", 50, 24, 126, 1020).released(ok, 130, 131)
+		"MinHoldOver": func(s *tale) { // while the release runs
+			s.held("0.0", 40, 20, 21, 1000).released(ok, 65, 126).keeping(50)
+			s.held("0.0", 50, 24, 127, 1020).released(ok, 130, 131).handedBy(s.h.Leases[3])
 		},
 		"MinHoldAfterLoss": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 30).released(failed, 31, 32).keeping(500)

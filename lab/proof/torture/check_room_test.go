@@ -15,8 +15,8 @@ func (l *lease) believed() (from, to int64) {
 }
 
 // keptUntil returns the earliest time at which MinHold frees the key after its release.
-// It returns 0 if the function took longer, the lease was lost, or the outcome of the
-// release is unknown.
+// It returns 0 if the function and its release may have taken longer, the lease was lost, or
+// the outcome of the release is unknown.
 func (h *history) keptUntil(l *lease) int64 {
 	if l.MinHold == 0 || l.Release == nil || l.Release.Outcome != ok {
 		return 0
@@ -29,7 +29,7 @@ func (h *history) keptUntil(l *lease) int64 {
 	if death, found := h.Deaths[l.Proc]; found {
 		until = min(until, death)
 	}
-	if until <= l.Release.Call {
+	if until <= l.Release.Return {
 		return 0
 	}
 	return until
