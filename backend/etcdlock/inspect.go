@@ -35,15 +35,16 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return b.infos(found, limit), err
 }
 
-// read adds the places whose names in etcd begin with a text, by their escaped keys. Keys that
-// are there it leaves as they are. It stops when there are more keys than the limit.
+// read adds the places below a name in etcd to found, by escaped key. It skips the keys that found
+// has, stops when there are more keys than the limit, and leaves out a key that it has not read to
+// its end.
 func (b *backend) read(ctx context.Context, names string, found map[string]queue, limit int) error {
 	from, end, last := names, clientv3.WithRange(clientv3.GetPrefixRangeEnd(names)), ""
 	before := maps.Clone(found)
 	for revision := int64(0); ; {
 		resp, err := b.page(ctx, from, revision, end)
 		if err != nil {
-			delete(found, last) // there may be more of its places
+			delete(found, last)
 			return err
 		}
 		for _, kv := range resp.Kvs {
@@ -56,7 +57,11 @@ func (b *backend) read(ctx context.Context, names string, found map[string]queue
 		if revision == 0 {
 			revision = resp.Header.Revision // the next requests show the same state
 		}
-		if !resp.More || len(found) > limit {
+		if !resp.More {
+			return nil
+		}
+		if len(found) > limit {
+			delete(found, last)
 			return nil
 		}
 	}

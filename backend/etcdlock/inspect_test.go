@@ -89,4 +89,11 @@ func inspectThePrefixItself(t *testing.T, c *clientv3.Client) {
 	if err != nil || len(infos) != 1 || infos[0].Key != t.Name() {
 		t.Errorf("%d keys, the first is %.200v; %v", len(infos), infos, err)
 	}
+	// Places of a page that ends before the holder of the last key say nothing of that key.
+	putPlaces(t, c.KV, t.Name()+"=a", "exclusive", "writer", 1001)
+	putPlaces(t, c.KV, t.Name()+"=a-", "exclusive", "writer", 1)
+	infos, err = b.Inspect(t.Context(), t.Name()+"=", 1)
+	if err != nil || len(infos) != 1 || infos[0].Key != t.Name()+"=a-" {
+		t.Errorf("%d keys, the first is %.200v; %v", len(infos), infos, err)
+	}
 }
