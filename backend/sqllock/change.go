@@ -22,8 +22,8 @@ func (b *Backend) change(ctx context.Context, why purpose, key string, create bo
 		next, err = b.changeIn(ctx, c, key, create, removes, decide)
 		return err
 	})
-	for i := 0; err == nil && i < len(next); i++ {
-		b.wakes.heard(driver.Fingerprint(next[i]))
+	if err == nil {
+		b.wakes.wakeOwners(next)
 	}
 	return err
 }

@@ -72,16 +72,21 @@ func (b *Backend) look(ctx context.Context, r *driver.Request, w *waiter) (drive
 			}
 			if time.Since(w.touched) >= due {
 				w.touched = time.Now()
-				err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error { // the waiter is still there
-					_, err := b.sql.touch.exec(ctx, c, values{"key": r.Key, "owner": r.Owner})
-					return err
-				})
+				err = b.touch(ctx, r)
 			}
 			return driver.Grant{}, e, err
 		}
 	}
 	w.touched = time.Now()
 	return b.decide(ctx, r, true, !w.open)
+}
+
+// touch says that the owner's waiter is still there.
+func (b *Backend) touch(ctx context.Context, r *driver.Request) error {
+	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		_, err := b.sql.touch.exec(ctx, c, values{"key": r.Key, "owner": r.Owner})
+		return err
+	})
 }
 
 // interval returns how long to wait before the next look. The first in the queue looks

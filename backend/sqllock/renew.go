@@ -130,7 +130,7 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 			"WHERE " + running + " RETURNING lock_key, owner", ""
 	default:
 		return update + "JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
-				"ON " + running + " " + renewal + " WHERE NOT " + openEnded,
+				"ON " + running + " " + renewal + " WHERE NOT " + spoiled,
 			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
 				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE " + spoiled + allRows
 	}

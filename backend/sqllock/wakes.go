@@ -105,6 +105,13 @@ func (w *wakes) leave(owner string) {
 	}
 }
 
+// wakeOwners wakes the waiters for the owners that wait here.
+func (w *wakes) wakeOwners(owners []string) {
+	for _, owner := range owners {
+		w.heard(driver.Fingerprint(owner))
+	}
+}
+
 // listen keeps a connection from the first waiter on, until ctx ends.
 func (w *wakes) listen(ctx context.Context) {
 	select {
