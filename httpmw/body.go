@@ -47,7 +47,7 @@ func pass(ctx context.Context, r *http.Request, serve func(r *http.Request)) {
 	serve(inner)
 }
 
-// interruptible is a body whose reads end when the lease of ctx is lost.
+// interruptible is the body of a handler. Its reads end when the lease of ctx is lost.
 type interruptible struct {
 	io.ReadCloser
 	ctx context.Context //nolint:containedctx // of the handler

@@ -175,8 +175,8 @@ func TestWhatAHandlerReadsDoesNotCount(t *testing.T) {
 	record(h, httptest.NewRequest("POST", "/large", strings.NewReader(strings.Repeat("x", 65<<20))))
 }
 
-// A client with Expect: 100-continue may keep the body back for ever. A refusal does not wait
-// for it.
+// A refusal does not wait for the body: a client with Expect: 100-continue may keep it back for
+// ever.
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	lock := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant(nil), opts())
 	conn, err := net.Dial("tcp", serve(t, lock(never(t))).Listener.Addr().String())

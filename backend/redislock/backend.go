@@ -1,7 +1,6 @@
 package redislock
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 
@@ -104,7 +103,13 @@ func (b *backend) checkEviction() {
 
 // checkNames refuses keys and owners that would break the format of locks.
 func (b *backend) checkNames(key, owner string) error {
-	return cmp.Or(b.checkKey(key), rediskit.CheckNames("redislock", key, owner))
+	if err := b.checkKey(key); err != nil {
+		return err
+	}
+	if err := rediskit.CheckOwner(owner); err != nil {
+		return fmt.Errorf("redislock: %w", err)
+	}
+	return nil
 }
 
 // checkKey refuses what cannot be the key of a lock. That includes the key of a clock.

@@ -31,8 +31,8 @@ const resend = 30 * time.Millisecond
 // owner has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (redislock): the same owner gets the same grant again, a renewal and a release
 // that are repeated find no loss, and a late copy takes nothing from the next holder.
-// Fails if a repeated request of an owner is refused. That the server forgets who has released
-// is noticed by TestModel.
+// Fails if a repeated request of an owner is refused. TestModel notices a server that
+// forgets a release.
 // Row 14 (redislock): 200 waiters leave at once, and callers come whose context has ended: nothing
 // is left. Fails if the place of a waiter stays that was released.
 // Row 15 (redislock): a waiter whose connection ends with a message asks at once when it listens

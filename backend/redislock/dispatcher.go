@@ -286,8 +286,8 @@ func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, 
 		}
 		return nil
 	}()
-	for i := range calls {
-		if err != nil {
+	if err != nil {
+		for i := range calls {
 			calls[i].cmd.SetErr(err)
 		}
 	}

@@ -70,8 +70,8 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 // owner has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (redlock): the same owner gets the same grant again, a renewal and a release
 // that are repeated find no loss, and a late copy takes nothing from the next holder.
-// Fails if a repeated request of an owner is refused. That the server forgets who has released
-// is noticed by TestVirtualOvertakenAttempt.
+// Fails if a repeated request of an owner is refused.
+// TestVirtualOvertakenAttempt notices a server that forgets a release.
 // Row 14 (redlock): a call whose context has ended returns soon, and leaves nothing on any node.
 // Row 24 (redlock): what was given back before Close is free for another process,
 // and MinHold goes on. Fails if MinHold ends with the process.

@@ -54,9 +54,9 @@ func (s size) write(w io.Writer) bool {
 		area             string
 		has, limit, goal int
 	}{
-		{"product, lines of Go without tests", s.product, 39_080, 34_000},
+		{"product, lines of Go without tests", s.product, 39_100, 34_000},
 		{"around it: suite, kits, examples, lab", s.around, 16_963, 13_500},
-		{"tests, lines of Go", s.tests, 67_010, 60_000},
+		{"tests, lines of Go", s.tests, 67_015, 60_000},
 		{"pages, words without Chinese", s.words, 40_000, 40_000},
 		{"entries of the root", s.entries, 68, 70},
 		{"exported names of distlock", s.root.names, 138, 140},

@@ -24,8 +24,8 @@ import (
 // the client of the user.
 //
 // The package comment of redislock says under Connections what this means for each type of
-// client. With a [redis.Ring] there is no pool: two Rings may disagree for a while about which
-// servers are up, and so about where a key is.
+// client. A [redis.Ring] has no pool. Two Rings may disagree for a while about the servers
+// that are up, and so about the server of a key.
 //
 // An OwnPool is safe for concurrent use.
 type OwnPool struct {

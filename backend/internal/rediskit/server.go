@@ -205,7 +205,8 @@ func (s *Server) Ask(limit time.Duration) {
 const patience = 20
 
 // ask returns the problem, if it finds one.
-func (s *Server) ask(ctx context.Context, limit time.Duration) error {
+func (s *Server) ask(ctx context.Context, limit time.Duration) (err error) {
+	defer Recover(&err) // Ask may ask again
 	ctx, cancel := context.WithTimeout(ctx, patience*limit)
 	defer cancel()
 	o := *s.probe
@@ -218,7 +219,7 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	guard(&o)
 	c := redis.NewClient(&o)
 	defer c.Close() //nolint:errcheck // it had no other use
-	err := c.Ping(ctx).Err()
+	err = c.Ping(ctx).Err()
 	timeout := net.Error(nil)
 	switch {
 	case err != nil && ctx.Err() != nil: // an answer would have come, or failed to come, long before
