@@ -18,9 +18,9 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-// TryAcquire makes one attempt, in one round trip. It fails with a [*driver.HeldError]
-// if another owner has the key. It also fails if the key is free but others wait for
-// it; then it grants the key to the first of them.
+// TryAcquire makes one attempt, in one round trip, or two if another owner has a key that seemed
+// free. Then it fails with a [*driver.HeldError]. It also fails if the key is free but others
+// wait for it; then it grants the key to the first of them.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, _, err := b.attempt(ctx, r, cmp.Or(r.From, modeTry), nil)
 	return g, err
@@ -108,7 +108,7 @@ func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: b.replicas.n > 0, waiter: w,
 		// A script that is still on its way could give back what a plain attempt has
 		// taken.
-		plain: mode == modeEnqueue && r.TTL <= maxPlainTTL && b.inDoubt.Of(r.Owner) == 0,
+		plain: (mode == modeTry || mode == modeEnqueue) && r.TTL <= maxPlainTTL && b.inDoubt.Of(r.Owner) == 0,
 	})
 	if !a.OutcomeKnown {
 		b.inDoubt.Add(r.Owner, doubt.Attempt)

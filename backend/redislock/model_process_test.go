@@ -20,6 +20,7 @@ const (
 // in flight.
 type modelProcess struct {
 	phase   modelPhase
+	tries   bool // it does not queue
 	inDoubt bool // an attempt had no reply
 	woken   bool // a message came during an attempt
 	ended   bool // the lease ended while it was taking the lock
@@ -31,7 +32,7 @@ type modelProcess struct {
 
 // waits reports whether the process wants the lock and does not have it.
 func (p *modelProcess) waits() bool {
-	return phaseAsking <= p.phase && p.phase <= phaseWaiting && !p.ended
+	return phaseAsking <= p.phase && p.phase <= phaseWaiting && !p.ended && !p.tries
 }
 
 // lives reports whether the process has an acquisition that it has not ended.
@@ -44,6 +45,10 @@ func (p *modelProcess) answer(r modelReply) {
 	switch {
 	case r.answer == "1":
 		p.phase = phaseAnswered
+	case p.tries && p.inDoubt:
+		p.phase = phaseLeaving
+	case p.tries:
+		p.phase = phaseIdle
 	case woken:
 		p.phase = phaseAsking
 	default:
@@ -97,7 +102,7 @@ func (s *modelState) tidy(processes int) {
 			p.message = false // no waiter needs it
 		}
 		if p.phase != phaseAsking && p.phase != phaseTaking {
-			p.woken = false
+			p.woken, p.tries = false, false
 		}
 		p.ended = p.ended && p.phase == phaseTaking
 		if p.phase != phaseGone && p.phase != phaseDead {

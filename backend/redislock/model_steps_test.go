@@ -106,6 +106,7 @@ func (st *stepper) decisions(o modelOwner) {
 	switch {
 	case p.phase == phaseIdle:
 		become("wants the lock", false, phaseAsking)
+		st.step(modelStep{what: "wants it at once", call: by}, func(p *modelProcess, _ modelReply) { p.phase, p.tries = phaseAsking, true })
 	case p.phase == phaseWaiting && !st.rules.noPolls:
 		become("polls", true, phaseAsking)
 	case p.phase == phaseAnswered:
@@ -132,21 +133,14 @@ func (st *stepper) decisions(o modelOwner) {
 func (st *stepper) calls(o modelOwner) {
 	p := st.from.process(o)
 	switch p.phase {
-	case phaseIdle:
-		try := modelCall{op: opTry, owner: o}
-		st.step(modelStep{what: "tries", call: try}, func(p *modelProcess, r modelReply) {
-			if r.answer == "1" {
-				p.phase = phaseAnswered
-			}
-		})
-		st.step(modelStep{what: "tries and hears nothing", fault: faultReplyLost, call: try}, func(p *modelProcess, _ modelReply) {
-			p.phase, p.inDoubt = phaseLeaving, true
-		})
 	case phaseAsking:
 		ask := modelCall{op: opEnqueue, owner: o}
+		if p.tries {
+			ask.op = opTry
+		}
 		st.step(modelStep{what: "asks", fair: true, call: ask}, (*modelProcess).answer)
 		st.step(modelStep{what: "asks and hears nothing", fault: faultReplyLost, call: ask}, func(p *modelProcess, _ modelReply) { p.inDoubt = true })
-		st.stuck(o, "asks, which is stuck", opEnqueue)
+		st.stuck(o, "asks, which is stuck", ask.op)
 		if !p.inDoubt || st.rules.takesInDoubt {
 			take := modelCall{op: opTake, owner: o}
 			st.step(modelStep{what: "takes", call: take}, (*modelProcess).take)

@@ -137,12 +137,12 @@ const plainPair = "set incrby exists evalsha"
 func TestPlain(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		last := uint64(0)
-		for range 100 {
-			token := p.pair(t, lockKey)
-			if token <= last {
-				t.Fatalf("the token %d follows %d", token, last)
+		for range 50 {
+			token, g := p.pair(t, lockKey), mustTry(t, p.b, request(lockKey))
+			if mustRelease(t, p.b, g); token <= last || g.Token <= token {
+				t.Fatalf("the tokens %d and %d follow %d", token, g.Token, last)
 			}
-			last = token
+			last = g.Token
 		}
 		want := strings.TrimSuffix(strings.Repeat(plainPair+" ", 100), " ")
 		if got := p.sent.take(); got != want {
