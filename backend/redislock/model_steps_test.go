@@ -106,7 +106,9 @@ func (st *stepper) decisions(o modelOwner) {
 	switch {
 	case p.phase == phaseIdle:
 		become("wants the lock", false, phaseAsking)
-		st.step(modelStep{what: "wants it at once", call: by}, func(p *modelProcess, _ modelReply) { p.phase, p.tries = phaseAsking, true })
+		if o == 1 || st.processes == 2 { // more of them are too many states
+			st.step(modelStep{what: "wants it at once", call: by}, func(p *modelProcess, _ modelReply) { p.phase, p.tries = phaseAsking, true })
+		}
 	case p.phase == phaseWaiting && !st.rules.noPolls:
 		become("polls", true, phaseAsking)
 	case p.phase == phaseAnswered:
