@@ -132,8 +132,7 @@ func (p plainly) acquire(t *testing.T, key string) driver.Grant {
 
 const plainPair = "set incrby exists evalsha"
 
-// A lock that nobody else wants takes three plain commands and one script, and leaves
-// nothing behind.
+// A lock that nobody else wants takes three plain commands and one script, and leaves nothing.
 func TestPlain(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		last := uint64(0)
