@@ -95,7 +95,8 @@ func TestACL(t *testing.T) {
 		"+getset":         true, // only the frequent case uses it
 		"+incrby":         true, // only plain attempts
 		"+mget":           true, // for releases that are sent together
-		"+subscribe":      true, // without it, waiters poll
+		"+publish":        true, // without these two, waiters poll
+		"+subscribe":      true,
 		"+ping":           true, // to notice a dead inbox sooner
 		"+info":           true, // for the warning about eviction
 		"+type":           true, // to say what a foreign lock is
@@ -134,6 +135,41 @@ func TestACLOfOneClock(t *testing.T) {
 	}
 	if s.commandCalls(t, "incrby") == 0 {
 		t.Error("no attempt was plain")
+	}
+}
+
+// The right to publish is taken away. What was done is not answered with a refusal: a
+// release that passes the lock on, an attempt that also grants it to others, and a
+// forced release. Fails if a script ends with the error of PUBLISH.
+func TestWithoutPublish(t *testing.T) {
+	t.Parallel()
+	s := realServer(t)
+	rules := documentedRules(t)
+	redistest.SetUser(t, s.Client, rules)
+	b := newBackend(t, s.real.Client(t, redistest.AsUser))
+	for _, r := range []driver.Request{request(lockKey), permit("shop:sale", 2)} {
+		first, second := r, r
+		first.Owner, second.Owner = "first", "second"
+		g := must(b.TryAcquire(t.Context(), request(r.Key)))
+		for _, waiter := range []driver.Request{first, second} {
+			if _, err := b.Enqueue(t.Context(), waiter); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatal(err)
+			}
+		}
+		redistest.SetUser(t, s.Client, append(slices.Clone(rules), "-publish"))
+		if r.Permits > 0 { // the holder is gone: the second waiter grants it to the first, and to itself
+			s.Del(t.Context(), r.Key)
+			g = must(b.Enqueue(t.Context(), second))
+		}
+		mustRelease(t, b, g)
+		held, err := b.ForceRelease(t.Context(), r.Key)
+		if noError(t, err); !held {
+			t.Errorf("%s was not passed on to the first waiter", r.Key)
+		}
+		for _, waiter := range []driver.Request{first, second} {
+			_ = b.Release(t.Context(), waiter.Grant())
+		}
+		redistest.SetUser(t, s.Client, rules)
 	}
 }
 
