@@ -266,6 +266,5 @@ func TestScriptFlush(t *testing.T) {
 		flush()
 		testkit.MustRelease(t, b, g)
 	}
-	quiet(t, b)
 	f.allFree(t)
 }
