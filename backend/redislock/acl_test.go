@@ -95,7 +95,8 @@ func TestACL(t *testing.T) {
 		"+getset":         true, // only the frequent case uses it
 		"+incrby":         true, // only plain attempts
 		"+mget":           true, // for releases that are sent together
-		"+subscribe":      true, // without it, waiters poll
+		"+publish":        true, // without these two, waiters poll
+		"+subscribe":      true,
 		"+ping":           true, // to notice a dead inbox sooner
 		"+info":           true, // for the warning about eviction
 		"+type":           true, // to say what a foreign lock is
@@ -135,6 +136,27 @@ func TestACLOfOneClock(t *testing.T) {
 	if s.commandCalls(t, "incrby") == 0 {
 		t.Error("no attempt was plain")
 	}
+}
+
+// A grant, a release and a forced release that also tell others are answered as done.
+// Fails if a script ends with the error of PUBLISH.
+func TestWithoutPublish(t *testing.T) {
+	s := realServer(t)
+	redistest.SetUser(t, s.Client, append(documentedRules(t), "-publish"))
+	b := newBackend(t, s.real.Client(t, redistest.AsUser))
+	first, second, third := permit(lockKey, 2), permit(lockKey, 2), request(lockKey)
+	mustTry(t, b, request(lockKey))
+	_, _ = b.Enqueue(t.Context(), first)
+	_, _ = b.Enqueue(t.Context(), second)
+	s.Del(t.Context(), lockKey)
+	g := mustTry(t, b, second) // it grants a permit to the first, too
+	_, _ = b.Enqueue(t.Context(), third)
+	mustRelease(t, b, first.Grant())
+	mustRelease(t, b, g)
+	if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
+		t.Errorf("it was not passed on to the third: %v", err)
+	}
+	_ = b.Release(t.Context(), third.Grant())
 }
 
 // A user that may not run TYPE still sees foreign locks, and sees nothing at a key that

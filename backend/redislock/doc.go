@@ -216,7 +216,7 @@
 //
 // [Config].WaitReplicas also needs wait. Inspection and Revoke also need scan, zcount
 // and zrangebyscore; SCAN shows the names of all keys. Without getset or incrby, to
-// acquire a lock takes the server longer. Without subscribe, waiters poll. Without
+// acquire a lock takes the server longer. Without publish or subscribe, waiters poll. Without
 // ping, a dead connection of the inbox is noticed later. Without info, there is no
 // warning about eviction. Without type, errors do not contain the type of a foreign
 // lock. In a Cluster add +cluster|slots, and +command, because without it go-redis logs

@@ -64,7 +64,7 @@ local function force_release(i)
   add_tombstone(gone, name)
   publish(queue, pass_on(lock, queue))
   for _, owner in ipairs(owners) do
-    redis.call('PUBLISH', ARGV[3] .. 'revoke:' .. owner, '')
+    redis.pcall('PUBLISH', ARGV[3] .. 'revoke:' .. owner, '')
   end
   return kind and '1' or '2'
 end

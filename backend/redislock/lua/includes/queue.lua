@@ -105,14 +105,15 @@ local function pass_on(lock, queue, kind, leaving)
   return { entry and { ARGV[3] .. inbox, owner } }
 end
 
--- publish sends the messages about a queue. It comes last in a script: Redis does not roll
--- back, and the caller may have queued after the grant.
+-- publish sends the messages about a queue. It comes last in a script: the caller may have
+-- queued after the grant. It never fails, because Redis does not roll back what was done:
+-- without the right to publish, waiters poll.
 local function publish(queue, messages)
   local contended = messages[1] and ' ' .. redis.call('EXISTS', queue)
   for _, m in ipairs(messages) do
     if m[3] then
       m[2] = m[2] .. contended
     end
-    redis.call('PUBLISH', m[1], m[2])
+    redis.pcall('PUBLISH', m[1], m[2])
   end
 end
