@@ -65,7 +65,7 @@ const (
 	stopped   = "ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 10" // SET timestamp stands, or the statement has waited
 	recoded   = "@@character_set_client <> @@character_set_connection"
 	spoiled   = "(" + openEnded + " OR " + recoded + " OR " + stopped + ")"
-	notUTF8   = "(current_setting('client_encoding') <> 'UTF8' AND current_setting('server_encoding') <> 'SQL_ASCII')"
+	notUTF8   = "(pg_client_encoding() <> 'UTF8' AND getdatabaseencoding() <> 'SQL_ASCII')"
 )
 
 func (d Dialect) syntax() *syntax {

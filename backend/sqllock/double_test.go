@@ -43,7 +43,7 @@ var words = strings.NewReplacer(
 	" LIMIT 9223372036854775807 FOR UPDATE SKIP LOCKED", " AND unshared(#, lock_key)", " FOR UPDATE SKIP LOCKED", " AND unshared(#, lock_key)", " FOR UPDATE", "", " FOR NO KEY UPDATE", "",
 	"greatest(", "max(", "GREATEST(", "max(", "set_config('synchronous_commit', 'off', true)", "'off'", "ctid", "rowid",
 	"pg_is_in_recovery()", "0", "txid_current()", "0", "r.xmax", "0", "@@global.read_only", "0", "@@autocommit", "1", "@@completion_type", "''",
-	"current_setting('transaction_read_only')", "'off'", "@@sql_mode", "'off'", "current_setting('client_encoding')", "'UTF8'", "current_setting('server_encoding')", "'UTF8'",
+	"current_setting('transaction_read_only')", "'off'", "@@sql_mode", "'off'", "pg_client_encoding()", "'UTF8'", "getdatabaseencoding()", "'UTF8'",
 	"ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 10", "0", "@@character_set_client <> @@character_set_connection", "0", "@@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit = 0", "0",
 	"FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock'", "WHERE 0",
 )

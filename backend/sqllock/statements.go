@@ -82,7 +82,7 @@ SELECT :key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0 WHERE true{c
 		acquire = []*statement{one(fmt.Sprintf(take, "LAST_INSERT_ID("+next+")"))}
 	}
 	const giveBack = `UPDATE {lock} AS l SET owner = '', expires = {now}
-WHERE {row} AND l.owner = :owner AND l.busy = 0{commits}`
+WHERE {row} AND l.owner = :owner AND l.busy = 0`
 	release := []*statement{one(giveBack)}
 	switch d {
 	case Postgres:
@@ -96,7 +96,7 @@ WHERE {row} AND l.owner = :owner AND l.busy = 0{commits}`
 			one(hasty + " AND EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {update} SKIP LOCKED)"),
 		}
 	case MySQL:
-		release = []*statement{one(giveBack + " AND l.guarded = 0")}
+		release = []*statement{one(giveBack + " AND l.guarded = 0{commits}")}
 	}
 	return &statements{
 		table: t,
