@@ -91,15 +91,14 @@ func (b *Backend) renew(ctx context.Context, table string, grants []driver.Grant
 	}
 	err := run(ctx, forRenewal, func(ctx context.Context, c *sql.Conn) error {
 		renewed = make(map[keyOwner]bool, len(batch))
-		query, changed := s, true
+		query, changed, err := s, true, error(nil)
 		if readTemplate != "" {
-			var err error
+			query = read
 			if changed, err = s.exec(ctx, c, v); err != nil {
 				return err
 			}
-			query = read
 		}
-		err := query.rows(ctx, c, v, func(scan func(...any) error) error {
+		err = query.rows(ctx, c, v, func(scan func(...any) error) error {
 			var k keyOwner
 			err := scan(&k.key, &k.owner)
 			renewed[k] = true
