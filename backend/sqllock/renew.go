@@ -91,7 +91,8 @@ func (b *Backend) renew(ctx context.Context, table string, grants []driver.Grant
 	}
 	err := run(ctx, forRenewal, func(ctx context.Context, c *sql.Conn) error {
 		renewed = make(map[keyOwner]bool, len(batch))
-		query, changed, err := s, true, error(nil)
+		var err error
+		query, changed := s, true
 		if readTemplate != "" {
 			query = read
 			if changed, err = s.exec(ctx, c, v); err != nil {
