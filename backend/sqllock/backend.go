@@ -3,6 +3,7 @@ package sqllock
 import (
 	"database/sql"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
@@ -29,6 +30,7 @@ type Backend struct {
 	sql     *statements
 	wakes   *wakes
 	inDoubt doubt.Owners
+	apart   atomic.Int64 // until when renewals do not share a statement, in Unix nanoseconds
 
 	checked *firstuse.Check // the check of the tables
 

@@ -47,7 +47,7 @@ type syntax struct {
 	insert   string // begins an INSERT of a row that may exist
 	conflict string // ends it
 	guarded  string // whether Guard was called for a key
-	commits  string // a statement by itself does nothing in a session that would not commit it
+	commits  string // a statement by itself does nothing in a session that is spoiled
 
 	// row finds the row of a key. In PostgreSQL an update writes a new version, and
 	// while a snapshot is open anywhere, the index has all versions since then. The
@@ -63,7 +63,9 @@ const (
 	allRows   = " LIMIT 9223372036854775807"                        // sql_select_limit counts where no other limit stands
 	openEnded = "(@@autocommit = 0 OR @@completion_type = 'CHAIN')" // a statement by itself is not committed
 	stopped   = "ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 10" // SET timestamp stands, or the statement has waited
-	spoiled   = "(" + openEnded + " OR " + stopped + ")"
+	recoded   = "@@character_set_client <> @@character_set_connection"
+	spoiled   = "(" + openEnded + " OR " + recoded + " OR " + stopped + ")"
+	notUTF8   = "(pg_client_encoding() <> 'UTF8' AND getdatabaseencoding() <> 'SQL_ASCII')"
 )
 
 func (d Dialect) syntax() *syntax {
@@ -73,16 +75,15 @@ func (d Dialect) syntax() *syntax {
 			name: "PostgreSQL", now: "CAST(date_part('epoch', pg_catalog.clock_timestamp()) * 1000000 AS bigint)",
 			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", update: "FOR UPDATE",
 			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", mode: "SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only' " +
-				"WHEN current_setting('client_encoding') <> 'UTF8' AND current_setting('server_encoding') <> 'SQL_ASCII' THEN 'characters' END",
-			insert: "INSERT", conflict: doNothing, guarded: "l.guarded", row: keyRow + onTheLast,
+				"WHEN " + notUTF8 + " THEN 'spoiled' END",
+			insert: "INSERT", conflict: doNothing, guarded: "l.guarded", commits: " AND NOT " + notUTF8, row: keyRow + onTheLast,
 		}
 	case MySQL:
 		return &syntax{
 			name: "MySQL", now: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			max: "greatest", quote: "`", shared: allRows + " FOR UPDATE", update: allRows + " FOR UPDATE",
-			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT CASE WHEN " + spoiled + " THEN 'spoiled' WHEN @@sql_mode LIKE '%EMPTY_STRING_IS_NULL%' THEN 'empty' " +
-				"WHEN @@global.read_only THEN 'read-only' WHEN @@character_set_client <> @@character_set_connection THEN 'characters' " +
-				"WHEN @@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit = 0 THEN 'limits' END LIMIT 1",
+			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT CASE WHEN " + spoiled + " THEN 'spoiled' WHEN @@global.read_only THEN 'read-only' WHEN @@sql_mode LIKE '%EMPTY_STRING_IS_NULL%' " +
+				"OR @@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit = 0 THEN 'mode' END LIMIT 1",
 			insert: "INSERT IGNORE", guarded: "l.guarded", commits: " AND NOT " + spoiled, row: keyRow,
 		}
 	case SQLite:

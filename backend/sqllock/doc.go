@@ -44,8 +44,9 @@
 // An advisory lock belongs to a session: if the connection is lost, the database gives
 // the lock away while the holder still runs. It takes a connection, and has no fencing
 // token. No call of this package depends on what a session did before, so a pooler such
-// as PgBouncer in transaction mode does no harm. With pgx, set
-// default_query_exec_mode=exec there.
+// as PgBouncer in transaction mode does no harm. Set default_query_exec_mode=exec there
+// with pgx, and binary_parameters=yes with lib/pq: otherwise parameters follow their
+// statement alone, and may meet the statement of another program.
 //
 // # Waiting
 //
@@ -62,5 +63,6 @@
 // SQLite has one writer at a time. A transaction of the application that writes for
 // longer than a lease keeps the locks in the same file from being renewed: keep such
 // transactions short, or the locks in a file of their own. Set journal_mode=WAL and a
-// busy_timeout. A database in memory must have a limit of one connection.
+// busy_timeout. A database in memory must have a limit of one connection. Do not delete or
+// replace the file while programs use it: in WAL mode they go on with the old one.
 package sqllock

@@ -35,7 +35,7 @@ func quick(all []database) []database {
 // the connection.
 var words = strings.NewReplacer(
 	"START TRANSACTION", "BEGIN IMMEDIATE", "INSERT IGNORE", "INSERT OR IGNORE", "ON DUPLICATE KEY UPDATE", "ON CONFLICT DO UPDATE SET",
-	` COLLATE "C"`, "", " WITH (fillfactor = 50)", "", "varbinary(255)", "text", " ENGINE=InnoDB", "", " FROM DUAL", "",
+	` COLLATE "C"`, "", " WITH (fillfactor = 50)", "", "varbinary(255)", "text", " ENGINE=InnoDB", "",
 	"pg_notify(CAST($1 AS text), ", "told(#, ",
 	"CAST(date_part('epoch', pg_catalog.clock_timestamp()) * 1000000 AS bigint)", "now(#, 0)",
 	"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "now(#, 0)", "LAST_INSERT_ID(", "last_insert_id(#, ",
@@ -43,19 +43,18 @@ var words = strings.NewReplacer(
 	" LIMIT 9223372036854775807 FOR UPDATE SKIP LOCKED", " AND unshared(#, lock_key)", " FOR UPDATE SKIP LOCKED", " AND unshared(#, lock_key)", " FOR UPDATE", "", " FOR NO KEY UPDATE", "",
 	"greatest(", "max(", "GREATEST(", "max(", "set_config('synchronous_commit', 'off', true)", "'off'", "ctid", "rowid",
 	"pg_is_in_recovery()", "0", "txid_current()", "0", "r.xmax", "0", "@@global.read_only", "0", "@@autocommit", "1", "@@completion_type", "''",
-	"current_setting('transaction_read_only')", "'off'", "@@sql_mode", "'off'", "current_setting('client_encoding')", "'UTF8'", "current_setting('server_encoding')", "'UTF8'",
+	"current_setting('transaction_read_only')", "'off'", "@@sql_mode", "'off'", "pg_client_encoding()", "'UTF8'", "getdatabaseencoding()", "'UTF8'",
 	"ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 10", "0", "@@character_set_client <> @@character_set_connection", "0", "@@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit = 0", "0",
 	"FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock'", "WHERE 0",
 )
 
 // phrases are what takes more than other words.
 var phrases = map[*regexp.Regexp]string{
-	regexp.MustCompile(`^BEGIN ISOLATION LEVEL READ COMMITTED; .*`):                    "BEGIN IMMEDIATE",
-	regexp.MustCompile(`^(SET|ALTER TABLE|SELECT pg_advisory_xact_lock) ?.*`):          "SELECT 1",
-	regexp.MustCompile(`^UPDATE (.*) AS l JOIN (.*) AS g ON (.*) (SET .*) WHERE (.*)`): "UPDATE $1 AS l $4 FROM $2 AS g WHERE $3 AND $5",
-	regexp.MustCompile(`\((VALUES .*)\) AS g \(k, o, ttl, kept\)`):                     "(SELECT column1 AS k, column2 AS o, column3 AS ttl, column4 AS kept FROM ($1)) AS g",
-	regexp.MustCompile(`IN \((\(.*?\))\)`):                                             "IN (VALUES $1)",
-	regexp.MustCompile(`\$([0-9]+)`):                                                   "?$1",
+	regexp.MustCompile(`^BEGIN ISOLATION LEVEL READ COMMITTED; .*`):           "BEGIN IMMEDIATE",
+	regexp.MustCompile(`^(SET|ALTER TABLE|SELECT pg_advisory_xact_lock) ?.*`): "SELECT 1",
+	regexp.MustCompile(`^UPDATE (.*) AS l JOIN (.*) AS g ON (.*) (SET .*)`):   "UPDATE $1 AS l $4 FROM $2 AS g WHERE $3",
+	regexp.MustCompile(`IN \((\(.*?\))\)`):                                    "IN (VALUES $1)",
+	regexp.MustCompile(`\$([0-9]+)`):                                          "?$1",
 }
 
 var translated sync.Map // by what the servers know

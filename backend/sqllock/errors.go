@@ -35,12 +35,10 @@ var unfit = map[string]error{
 	"standby": fmt.Errorf("%w: the database is read-only, because it is a standby: connect to the primary, with pgx by target_session_attrs=read-write", errReadOnly),
 	"read-only": fmt.Errorf("%w: the database is read-only in this session: connect to the primary, or set default_transaction_read_only (PostgreSQL) "+
 		"or read_only (MySQL) to off", errReadOnly),
-	"spoiled": fmt.Errorf("%w: a transaction was left open, or autocommit is off, or completion_type is CHAIN, or timestamp is set: remove it from the data source "+
-		"name, init_connect and the server's settings, or give the locks a pool with a data source name of its own", errUnfit),
-	"empty": fmt.Errorf("%w: sql_mode has EMPTY_STRING_IS_NULL: remove it", errUnfit),
-	"characters": fmt.Errorf("%w: the names of keys are changed on their way: set client_encoding to UTF8 (PostgreSQL), "+
-		"or character_set_connection to character_set_client (MySQL)", errUnfit),
-	"limits": fmt.Errorf("%w: sql_safe_updates is on, or sql_big_selects is off, or sql_select_limit is 0: remove it", errUnfit),
+	"spoiled": fmt.Errorf("%w: a transaction was left open, or autocommit is off, or completion_type is CHAIN, or timestamp is set, "+
+		"or keys are changed on their way (set client_encoding to UTF8 in PostgreSQL, character_set_connection to character_set_client in MySQL): "+
+		"remove it from the data source name, init_connect and the server's settings, or give the locks a pool with a data source name of its own", errUnfit),
+	"mode": fmt.Errorf("%w: sql_mode has EMPTY_STRING_IS_NULL, or sql_safe_updates is on, or sql_big_selects is off, or sql_select_limit is 0: remove it", errUnfit),
 }
 
 // remedy returns what to do about an error of the database that comes from its settings

@@ -32,7 +32,8 @@ type Lease interface {
 // savepoint may do that, too: call Guard again after it, which fails if the key was
 // taken meanwhile. While tx is open, the holder's renewals go on in PostgreSQL and
 // MySQL. SQLite has one writer at a time, so there they wait for tx. The first call for
-// a key notes that in its row, on a connection of the Backend.
+// a key notes that in its row, on a connection of the Backend. Do not prepare tx with XA
+// in MySQL, which forgets what it has locked: package fence is for that.
 func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	if l, ok := lease.(interface{ Context() context.Context }); ok {
 		if bind, ok := l.Context().Value(leasestate.Binder{}).(func()); ok {

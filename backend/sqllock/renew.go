@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -16,84 +18,96 @@ import (
 
 // Renew implements [driver.Backend]. One statement renews many leases.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
-	var holders, sharers []renewal
+	var holders, sharers []int // their indices
 	for i := range grants {
-		r := renewal{i, &grants[i]}
 		if grants[i].Sharing() == (driver.Sharing{}) {
-			holders = append(holders, r)
+			holders = append(holders, i)
 		} else {
-			sharers = append(sharers, r)
+			sharers = append(sharers, i)
 		}
 	}
-	err := b.renewIn(ctx, b.sql.table.lock, holders, nil, report)
-	_ = b.renewIn(ctx, b.sql.table.member, sharers, err, report)
-}
-
-// renewal is a grant with its index.
-type renewal struct {
-	i int
-	g *driver.Grant
+	var unanswered atomic.Value
+	b.renewIn(ctx, b.sql.table.lock, grants, holders, &unanswered, report)
+	b.renewIn(ctx, b.sql.table.member, grants, sharers, &unanswered, report)
 }
 
 type keyOwner struct{ key, owner string }
 
 // renewIn renews grants in one of the tables. When the database does not answer, here
-// or with the error unanswered before, it does not ask again: the next call does.
-func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unanswered error, report func(int, error)) error {
+// or with the error unanswered before, it does not ask again. The next calls do, with a
+// statement for each grant: somebody may keep one row locked, and the others go on.
+func (b *Backend) renewIn(ctx context.Context, table string, grants []driver.Grant, all []int, unanswered *atomic.Value, report func(int, error)) {
 	// Statements that lock rows in the same order do not wait in a circle.
-	slices.SortFunc(all, func(x, y renewal) int { return cmp.Compare(x.g.Key, y.g.Key) })
-	for batch := range slices.Chunk(all, mostRenewals) {
-		renewed, err := map[keyOwner]bool(nil), unanswered
-		if err == nil {
-			renewed, err = b.renew(ctx, table, batch)
-		}
-		if errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn) {
-			unanswered = err
-		}
-		for _, r := range batch {
-			result := err
-			if err == nil && !renewed[keyOwner{r.g.Key, r.g.Owner}] {
-				result = driver.ErrLost
-			}
-			report(r.i, result)
-		}
+	slices.SortFunc(all, func(x, y int) int { return cmp.Compare(grants[x].Key, grants[y].Key) })
+	size, lanes := mostRenewals, make(chan struct{}, 1)
+	if time.Now().UnixNano() < b.apart.Load() {
+		size, lanes = 1, make(chan struct{}, renewalsApart)
 	}
-	return unanswered
+	var done sync.WaitGroup
+	for batch := range slices.Chunk(all, size) {
+		lanes <- struct{}{}
+		done.Go(func() {
+			defer func() { <-lanes }()
+			var renewed map[keyOwner]bool
+			err, failed := unanswered.Load().(error)
+			if !failed {
+				renewed, err = b.renew(ctx, table, grants, batch)
+			}
+			if errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn) || undone(err) {
+				b.apart.Store(time.Now().Add(grants[batch[0]].TTL).UnixNano())
+				unanswered.Store(err)
+			}
+			for _, i := range batch {
+				result := err
+				if err == nil && !renewed[keyOwner{grants[i].Key, grants[i].Owner}] {
+					result = driver.ErrLost
+				}
+				report(i, result)
+			}
+		})
+	}
+	done.Wait()
 }
 
 // renew returns which of the grants were renewed.
-func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map[keyOwner]bool, error) {
+func (b *Backend) renew(ctx context.Context, table string, grants []driver.Grant, batch []int) (map[keyOwner]bool, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
 	renewTemplate, readTemplate := renewTemplates(b.dialect, table, len(batch))
 	s, read := b.dialect.compile(b.sql.table, renewTemplate), b.dialect.compile(b.sql.table, readTemplate)
 	v := make(values, 4*len(batch))
-	for i, r := range batch {
-		no := strconv.Itoa(i)
-		v["key"+no], v["owner"+no], v["ttl"+no], v["kept"+no] = r.g.Key, r.g.Owner, r.g.TTL.Microseconds(), int64(1)
-		if r.g.Retain {
+	for i, index := range batch {
+		no, g := strconv.Itoa(i), &grants[index]
+		v["key"+no], v["owner"+no], v["ttl"+no], v["kept"+no] = g.Key, g.Owner, g.TTL.Microseconds(), int64(1)
+		if g.Retain {
 			v["kept"+no] = int64(0)
 		}
 	}
 	var renewed map[keyOwner]bool
-	err := b.do(ctx, forRenewal, func(ctx context.Context, c *sql.Conn) error {
+	run := b.do
+	if b.dialect == MySQL && len(batch) > 1 { // a statement that is given up must not keep its locks
+		run = b.transact
+	}
+	err := run(ctx, forRenewal, func(ctx context.Context, c *sql.Conn) error {
 		renewed = make(map[keyOwner]bool, len(batch))
-		query := s
+		var err error
+		query, changed := s, true
 		if readTemplate != "" {
-			if _, err := s.exec(ctx, c, v); err != nil {
+			query = read
+			if changed, err = s.exec(ctx, c, v); err != nil {
 				return err
 			}
-			query = read
 		}
-		err := query.rows(ctx, c, v, func(scan func(...any) error) error {
+		err = query.rows(ctx, c, v, func(scan func(...any) error) error {
 			var k keyOwner
 			err := scan(&k.key, &k.owner)
-			if renewed[k] = true; err == nil && k == (keyOwner{}) {
-				return unfit["spoiled"]
-			}
+			renewed[k] = true
 			return err
 		})
+		if err == nil && (!changed || len(renewed) < len(batch)) { // they are lost, or the session is spoiled
+			err = b.dialect.fits(ctx, c)
+		}
 		if errors.Is(err, errUnfit) { // nothing is committed here: the next call has another session
 			discard(c)
 		}
@@ -102,13 +116,15 @@ func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map
 	return renewed, err
 }
 
-// mostRenewals is how many grants one statement renews.
-const mostRenewals = 64
+const (
+	mostRenewals  = 64 // how many grants one statement renews
+	renewalsApart = 8  // how many statements at a time each renew one
+)
 
 // renewTemplates returns the templates for n grants in a table: one that renews and
 // returns what it has renewed, or in MySQL one that renews and one that returns what is
-// running, and an empty key if the session is spoiled. The parameter kept is 1, so that a
-// renewal that is late shortens no lease, or 0 for the last one of an owner, which may.
+// running. The parameter kept is 1, so that a renewal that is late shortens no lease, or 0
+// for the last one of an owner, which may.
 func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 	rows := func(row, separator string) string {
 		all := make([]string, n)
@@ -118,22 +134,14 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 		return strings.Join(all, separator)
 	}
 	update := "UPDATE " + name + " AS l "
-	const renewal = "SET expires = {max}(l.expires * g.kept, {now} + g.ttl)"
-	const running = "l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now}"
-	switch d {
-	case Postgres:
-		return update + renewal + " FROM (VALUES " + rows("(:key#, :owner#, :ttl#, :kept#)", ", ") + ") AS g (k, o, ttl, kept) " +
-			"WHERE " + running + " RETURNING lock_key, owner", ""
-	case SQLite:
-		return update + renewal + " FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl, column4 AS kept " +
-			"FROM (VALUES " + rows("(:key#, :owner#, :ttl#, :kept#)", ", ") + ")) AS g " +
-			"WHERE " + running + " RETURNING lock_key, owner", ""
-	default:
-		return update + "JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
-				"ON " + running + " " + renewal + " WHERE NOT " + spoiled,
-			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
-				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE " + spoiled + allRows
+	grants := "(" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g "
+	const renewal = "SET expires = {max}(l.expires * g.kept, {now} + g.ttl) "
+	const running = "l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now}{commits}"
+	if d == MySQL {
+		return update + "JOIN " + grants + "ON " + running + " " + renewal, "SELECT lock_key, owner FROM " + name +
+			" WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") AND token > 0 AND expires > {now}" + allRows
 	}
+	return update + renewal + "FROM " + grants + "WHERE " + running + " RETURNING lock_key, owner", ""
 }
 
 // Extend implements [driver.Extender].

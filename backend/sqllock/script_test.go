@@ -242,7 +242,7 @@ func (c *scriptConn) answer(ctx context.Context, query string, args []sqldriver.
 		return row(key...)
 	case has("SET owner = ''") && s.owned:
 		return row(int64(1))
-	case has("FROM (VALUES"): // a renewal
+	case has("AS kept"): // a renewal
 		return row(args[0].Value, args[1].Value)
 	case has("busy = CAST"), has("_member"): // it is written
 		return row(int64(1))

@@ -1,6 +1,7 @@
 package sqllock
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -58,36 +59,27 @@ const (
 // began at a savepoint.
 const belowSavepoint = -1
 
-// byDialect returns the template for the dialect.
-type byDialect map[Dialect]string
-
 func newStatements(d Dialect, t table) *statements {
 	one := func(template string) *statement { return d.compile(t, template) }
-	pick := func(m byDialect) *statement {
-		template, ok := m[d]
-		if !ok {
-			template = m[0]
-		}
-		return one(template)
-	}
+	type by = map[Dialect]string
 	const columns = "l.owner, l.prior_token, l.token, l.since, l.expires, l.busy, {guarded}, {now}"
 	const keyAndMember = "l.lock_key, " + columns + ", coalesce(m.owner, ''), coalesce(m.ticket, 0), coalesce(m.sharing, 0), " +
 		"coalesce(m.prior_token, 0), coalesce(m.token, 0), coalesce(m.since, 0), coalesce(m.expires, 0)"
 	// Most keys have a row: to change it costs the database less than an INSERT that
 	// finds it. In MySQL the statement sets the columns one after the other, and the
 	// result has no rows: LAST_INSERT_ID passes the token. It must commit by itself: in
-	// a session that does not do that, it takes nothing. A transaction decides then,
-	// and for a key without a row.
+	// a session that does not do that, or changes keys, it takes nothing. A transaction
+	// decides then, and for a key without a row.
 	const take = `UPDATE {lock} AS l SET prior_token = l.token, token = %s, since = {now}, expires = {now} + :ttl, owner = :owner
-WHERE {row} AND l.owner = '' AND l.busy = 0`
+WHERE {row} AND l.owner = '' AND l.busy = 0{commits}`
 	const next = "{max}(l.token + :tokens, {now})"
 	acquire := []*statement{
 		one(fmt.Sprintf(take, next) + " RETURNING token"),
 		one(`INSERT INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
-VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0) ON CONFLICT (lock_key) DO NOTHING RETURNING token`),
+SELECT :key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0 WHERE true{commits} ON CONFLICT (lock_key) DO NOTHING RETURNING token`),
 	}
 	if d == MySQL {
-		acquire = []*statement{one(fmt.Sprintf(take, "LAST_INSERT_ID("+next+")") + "{commits}")}
+		acquire = []*statement{one(fmt.Sprintf(take, "LAST_INSERT_ID("+next+")"))}
 	}
 	const giveBack = `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE {row} AND l.owner = :owner AND l.busy = 0`
@@ -117,20 +109,16 @@ WHERE {row} ORDER BY m.ticket`),
 		// The tokens begin after all that the key had before its row was deleted.
 		create: one(`{insert} INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
 VALUES (:key, '', {now}, {now}, 0, 0, 0){conflict}`),
-		load: pick(byDialect{
-			// The outer query reads the clock when the inner one has the lock.
-			Postgres: `WITH l AS (SELECT * FROM {lock} WHERE lock_key = :key {shared})
-SELECT ` + columns + ` FROM l`,
-			// The clock is read at the start of the statement: what counts as running
-			// is running.
-			0: `SELECT ` + columns + ` FROM {lock} AS l WHERE l.lock_key = :key {shared}`,
-		}),
+		// In PostgreSQL the outer query reads the clock when the inner one has the lock.
+		// In MySQL the clock is read at the start: what counts as running is running.
+		load: one(cmp.Or(by{Postgres: `WITH l AS (SELECT * FROM {lock} WHERE lock_key = :key {shared})
+SELECT ` + columns + ` FROM l`}[d], `SELECT `+columns+` FROM {lock} AS l WHERE l.lock_key = :key {shared}`)),
 		members: one(`SELECT owner, ticket, sharing, prior_token, token, since, expires
 FROM {member} WHERE lock_key = :key ORDER BY ticket {update}`),
-		remove: pick(byDialect{
+		remove: one(by{
 			Postgres: `SELECT token FROM {lock} WHERE lock_key = :key {update} SKIP LOCKED`,
 			MySQL:    `SELECT closed FROM {guard} WHERE lock_key = :key {update} SKIP LOCKED`,
-		}),
+		}[d]),
 
 		setKey: one(`UPDATE {lock} SET owner = :owner, prior_token = :prior, token = :token, since = :since, expires = :expires,
   busy = :busy WHERE lock_key = :key`),
@@ -143,7 +131,7 @@ VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
 		close:     one(`UPDATE {guard} SET closed = :token WHERE lock_key = :key`),
 		notify:    one(`SELECT pg_notify(:channel, :message)`),
 
-		guard: pick(byDialect{
+		guard: one(by{
 			// The outer query reads what has locked the row when the inner one has. If that is
 			// not the transaction alone, it counts the parts that have written or locked.
 			Postgres: `WITH l AS (SELECT lock_key, guarded FROM {lock}
@@ -155,7 +143,7 @@ SELECT CASE
 			MySQL: `SELECT 1 FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
 			SQLite: `UPDATE {lock} SET owner = owner WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token
 RETURNING 1`,
-		}),
+		}[d]),
 		guardMember: one(`SELECT token FROM {member} WHERE lock_key = :key AND prior_token < :token AND token >= :token`),
 		addGuard: one(`INSERT INTO {guard} (lock_key, closed) VALUES (:key, :token)
 ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),

@@ -88,15 +88,16 @@ func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.
 func (d Dialect) transaction(longest time.Duration) (begin, end []string) {
 	switch d {
 	case Postgres:
-		return []string{"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = " +
+		return []string{"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_encoding = 'UTF8'; SET LOCAL idle_in_transaction_session_timeout = " +
 			strconv.FormatInt(longest.Milliseconds(), 10)}, nil
 	case MySQL:
 		return []string{
-			// With a stopped clock the number is too large, which is the error 1690.
-			"SET @distlock_wait_timeout = @@SESSION.wait_timeout, SESSION wait_timeout = (" + stopped + ") * 9223372036854775807 * 2 + " + strconv.Itoa(int(math.Ceil(longest.Seconds()))),
+			// In a session that is spoiled the number is too large, which is the error 1690.
+			"SET @distlock_wait_timeout = @@SESSION.wait_timeout, SESSION wait_timeout = (" + recoded + " OR " + stopped + ") * 9223372036854775807 * 2 + " + strconv.Itoa(int(math.Ceil(longest.Seconds()))) +
+				", @distlock_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = " + strconv.Itoa(max(1, int(longest.Seconds()/2))),
 			"SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
 			"START TRANSACTION",
-		}, []string{"SET SESSION wait_timeout = @distlock_wait_timeout"}
+		}, []string{"SET SESSION wait_timeout = @distlock_wait_timeout, SESSION innodb_lock_wait_timeout = @distlock_lock_wait_timeout"}
 	default:
 		return []string{"BEGIN IMMEDIATE"}, nil
 	}
