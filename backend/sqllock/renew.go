@@ -26,7 +26,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 			sharers = append(sharers, i)
 		}
 	}
-	var unanswered atomic.Value
+	var unanswered atomic.Pointer[error]
 	b.renewIn(ctx, b.sql.table.lock, grants, holders, &unanswered, report)
 	b.renewIn(ctx, b.sql.table.member, grants, sharers, &unanswered, report)
 }
@@ -36,7 +36,7 @@ type keyOwner struct{ key, owner string }
 // renewIn renews grants in one of the tables. When the database does not answer, here
 // or with the error unanswered before, it does not ask again. The next calls do, with a
 // statement for each grant: somebody may keep one row locked, and the others go on.
-func (b *Backend) renewIn(ctx context.Context, table string, grants []driver.Grant, all []int, unanswered *atomic.Value, report func(int, error)) {
+func (b *Backend) renewIn(ctx context.Context, table string, grants []driver.Grant, all []int, unanswered *atomic.Pointer[error], report func(int, error)) {
 	// Statements that lock rows in the same order do not wait in a circle.
 	slices.SortFunc(all, func(x, y int) int { return cmp.Compare(grants[x].Key, grants[y].Key) })
 	size, lanes := mostRenewals, make(chan struct{}, 1)
@@ -49,13 +49,18 @@ func (b *Backend) renewIn(ctx context.Context, table string, grants []driver.Gra
 		done.Go(func() {
 			defer func() { <-lanes }()
 			var renewed map[keyOwner]bool
-			err, failed := unanswered.Load().(error)
-			if !failed {
+			var err error
+			if before := unanswered.Load(); before != nil {
+				err = *before
+			} else {
 				renewed, err = b.renew(ctx, table, grants, batch)
 			}
-			if errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn) || undone(err) {
+			silent := errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn)
+			if silent || undone(err) {
 				b.apart.Store(time.Now().Add(grants[batch[0]].TTL).UnixNano())
-				unanswered.Store(err)
+			}
+			if silent {
+				unanswered.Store(&err)
 			}
 			for _, i := range batch {
 				result := err
