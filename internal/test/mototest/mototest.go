@@ -25,7 +25,7 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 app, one = DomainDispatcherApplication(create_backend_app), threading.Lock()
 Client(app).put("/locks")
 Client(app).post("/", content_type="application/x-amz-json-1.0", headers={"X-Amz-Target": "DynamoDB_20120810.CreateTable",
-    "Authorization": "Credential=x/x/us-east-1/dynamodb/x"}, data="""{"TableName": "locks", "BillingMode": "PAY_PER_REQUEST",
+    "Authorization": "AWS4-HMAC-SHA256 Credential=x/x/us-east-1/dynamodb/x"}, data="""{"TableName": "locks", "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}""")
 class Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
