@@ -2,7 +2,6 @@ package release
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,9 +56,7 @@ func TestTwoVersionsShareLocks(t *testing.T) {
 		"ZooKeeper":  func(t *testing.T) string { return "zk://" + zktest.Start(t, zktest.Config{}).Addr() },
 		"DynamoDB":   func(t *testing.T) string { return "dynamodb://us-east-1/locks?endpoint=" + mototest.Start(t) },
 		"S3":         func(t *testing.T) string { return "s3://us-east-1/locks?endpoint=" + mototest.Start(t) },
-		"Kubernetes": func(t *testing.T) string {
-			return "kube" + strings.TrimPrefix(httptest.NewServer(kubetest.NewDouble(t)).URL, "http") + "/shop"
-		},
+		"Kubernetes": func(t *testing.T) string { return "kube://" + kubetest.Serve(t) + "/shop" },
 	} {
 		t.Run(name, func(t *testing.T) { share(t, commands, open(t)) })
 	}

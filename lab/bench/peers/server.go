@@ -72,9 +72,8 @@ func startMoto(service string) func(string) (string, func(), error) {
 		if err != nil {
 			return "", nil, err
 		}
-		url := service + "://us-east-1/locks?endpoint=http://" + s.Addr()
 		// The backend has its credentials from the environment, as with any URL of AWS.
-		return url, s.Kill, errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", "x"), os.Setenv("AWS_SECRET_ACCESS_KEY", "x"))
+		return service + "://us-east-1/locks?endpoint=http://" + s.Addr(), s.Kill, errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", "x"), os.Setenv("AWS_SECRET_ACCESS_KEY", "x"))
 	}
 }
 
