@@ -48,11 +48,8 @@ func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call,
 	if r.Key.params == nil {
 		return nil, errors.New("Key is nil")
 	}
-	if !reflect.ValueOf(r.Opts.Params).IsZero() {
-		return nil, errors.New("Opts.Params is set, but Key selects the parameters")
-	}
-	if r.Opts.ParamLock && (r.desc == nil || r.whole) { // FromOptions sets it
-		return nil, errors.New("Opts.ParamLock is set, but Key selects the parameters")
+	if !reflect.ValueOf(r.Opts.Params).IsZero() || r.Opts.ParamLock && (r.desc == nil || r.whole) { // FromOptions sets ParamLock
+		return nil, errors.New("Opts.Params or Opts.ParamLock is set, but Key selects the parameters")
 	}
 	r.Opts.ParamLock = !r.whole
 	if err := r.Opts.Validate(); err != nil {

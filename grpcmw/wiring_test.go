@@ -36,10 +36,10 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		{"a nil part", "grpcmw: Params: Key 1 is nil", func() { grpcmw.Params(grpcmw.Method(), grpcmw.KeyFunc(nil)) }},
 
 		{"no Key", rule + "Key is nil", unary(unaryCall, grpcmw.Key{})},
-		{"Params", rule + "Opts.Params is set, but Key selects the parameters", unary(unaryCall, messageKey, func(o *distlock.Opts) {
+		{"Params", rule + "Opts.Params or Opts.ParamLock is set, but Key selects the parameters", unary(unaryCall, messageKey, func(o *distlock.Opts) {
 			o.Params = distlock.By(func(s string) any { return s })
 		})},
-		{"ParamLock", rule + "Opts.ParamLock is set, but Key selects the parameters", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.ParamLock = true })},
+		{"ParamLock", rule + "Opts.Params or Opts.ParamLock is set, but Key selects the parameters", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.ParamLock = true })},
 		{"no Value", rule + "distlock: options: Value is empty", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.Prefix, o.Value = "", "" })},
 		{"a bad Opts", rule + "distlock: options: KeyTimeout is negative: -1s", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.KeyTimeout = -time.Second })},
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/distlock-go/distlock"
@@ -24,17 +26,15 @@ import (
 // it wraps several handlers, they share their locks.
 //
 // The middleware panics if the handler is one of [http.TimeoutHandler]: the timeout belongs
-// around the lock.
+// around the lock. It panics in HTTPMiddleware of Fiber, which runs handlers without the lock.
 func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func(http.Handler) http.Handler {
 	switch {
 	case l == nil:
 		panic("httpmw: Lock: nil Locker")
 	case key == nil:
 		panic("httpmw: Lock: nil KeyFunc")
-	case !reflect.ValueOf(o.Params).IsZero():
-		panic("httpmw: Lock: Opts.Params is set, but the KeyFunc selects the parameters")
-	case o.ParamLock:
-		panic("httpmw: Lock: Opts.ParamLock is set, but the KeyFunc selects the parameters")
+	case o.ParamLock || !reflect.ValueOf(o.Params).IsZero():
+		panic("httpmw: Lock: Opts.Params or Opts.ParamLock is set, but the KeyFunc selects the parameters")
 	}
 	o.ParamLock = true
 	if err := o.Validate(); err != nil {
@@ -51,6 +51,11 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 		}
 		if reflect.TypeOf(next).String() == "*http.timeoutHandler" {
 			panic("httpmw: Lock: http.TimeoutHandler returns before its handler, and the lock ends: write http.TimeoutHandler(lock(handler), ...)")
+		}
+		if v := reflect.ValueOf(next); v.Kind() == reflect.Func { // by its file, because inlining changes its name
+			if file, _ := runtime.FuncForPC(v.Pointer()).FileLine(v.Pointer()); strings.HasSuffix(file, "/middleware/adaptor/adaptor.go") {
+				panic("httpmw: Lock: HTTPMiddleware of Fiber runs the handler after the lock has ended: call locker.Do in the handler")
+			}
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			pass(r.Context(), r, func(r *http.Request) { m.serve(w, r, next) })

@@ -194,8 +194,8 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 	}{
 		{"no Locker", "httpmw: Lock: nil Locker", func() { httpmw.Lock(nil, key, opts()) }},
 		{"no KeyFunc", "httpmw: Lock: nil KeyFunc", func() { httpmw.Lock(l, nil, opts()) }},
-		{"Params", "httpmw: Lock: Opts.Params is set, but the KeyFunc selects the parameters", func() { httpmw.Lock(l, key, params) }},
-		{"ParamLock", "httpmw: Lock: Opts.ParamLock is set, but the KeyFunc selects the parameters", func() { httpmw.Lock(l, key, whole) }},
+		{"Params", "httpmw: Lock: Opts.Params or Opts.ParamLock is set, but the KeyFunc selects the parameters", func() { httpmw.Lock(l, key, params) }},
+		{"ParamLock", "httpmw: Lock: Opts.Params or Opts.ParamLock is set, but the KeyFunc selects the parameters", func() { httpmw.Lock(l, key, whole) }},
 		{"no Value", "httpmw: Lock: distlock: options: Value is empty", func() { httpmw.Lock(l, key, distlock.Opts{}) }},
 		{"a bad Opts", "httpmw: Lock: distlock: options: KeyTimeout is negative: -1s", func() {
 			httpmw.Lock(l, key, distlock.Opts{Value: "v", KeyTimeout: -time.Second})
@@ -203,6 +203,9 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		{"no Handler", "httpmw: Lock: nil Handler", func() { httpmw.Lock(l, key, opts())(nil) }},
 		{"a timeout inside", "httpmw: Lock: http.TimeoutHandler returns before its handler, and the lock ends: write http.TimeoutHandler(lock(handler), ...)", func() {
 			httpmw.Lock(l, key, opts())(http.TimeoutHandler(http.NotFoundHandler(), time.Second, ""))
+		}},
+		{"Fiber around", "httpmw: Lock: HTTPMiddleware of Fiber runs the handler after the lock has ended: call locker.Do in the handler", func() {
+			httpmw.Lock(l, key, opts())(fiber)
 		}},
 		{"no ErrorHandler", "httpmw: WithErrorHandler: nil ErrorHandler", func() { httpmw.WithErrorHandler(nil) }},
 		{"no body", "httpmw: WithBodyFirst: the limit is not positive: -1", func() { httpmw.WithBodyFirst(-1) }},
@@ -228,3 +231,6 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		})
 	}
 }
+
+// fiber is as Fiber's handler, by the file that it comes from.
+var fiber http.HandlerFunc = /*line fiber/v3/middleware/adaptor/adaptor.go:1*/ func(http.ResponseWriter, *http.Request) {}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/kubetest"
+	"github.com/distlock-go/distlock/internal/test/mototest"
 	"github.com/distlock-go/distlock/internal/test/natstest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
@@ -19,7 +21,7 @@ import (
 )
 
 // untagged is the commit whose command runs beside this one, until there is a release.
-const untagged = "147de6d5"
+const untagged = "c2b8e5e3"
 
 func TestMain(m *testing.M) { os.Exit(child.Main{Tests: m}.Run()) }
 
@@ -52,6 +54,9 @@ func TestTwoVersionsShareLocks(t *testing.T) {
 		"NATS":       func(t *testing.T) string { return "nats://" + natstest.Start(t, 1).Addrs()[0] },
 		"etcd":       func(t *testing.T) string { return "etcd://" + etcdtest.Start(t).Addr() + "/x" },
 		"ZooKeeper":  func(t *testing.T) string { return "zk://" + zktest.Start(t, zktest.Config{}).Addr() },
+		"DynamoDB":   func(t *testing.T) string { return "dynamodb://us-east-1/locks?endpoint=" + mototest.Start(t) },
+		"S3":         func(t *testing.T) string { return "s3://us-east-1/locks?endpoint=" + mototest.Start(t) },
+		"Kubernetes": func(t *testing.T) string { return "kube://" + kubetest.Serve(t) + "/shop" },
 	} {
 		t.Run(name, func(t *testing.T) { share(t, commands, open(t)) })
 	}
@@ -63,7 +68,7 @@ func share(t *testing.T, commands map[string]string, store string) {
 	step := func(version string) {
 		cmd := exec.CommandContext(t.Context(), commands[version], "run", "-key", "mixed:k", "-wait", "60s", "--", "sh", "-c",
 			`n=$(($(cat number || echo 0) + 1)); sleep 0.01; echo $n >number; echo "$n $DISTLOCK_TOKEN `+version+`" >>tokens`)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "DISTLOCK_BACKEND="+store)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "DISTLOCK_BACKEND="+store, "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", version, err, out)
 		}

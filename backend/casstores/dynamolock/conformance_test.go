@@ -22,19 +22,6 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// table makes a table whose key has the given name.
-func table(t *testing.T, db *dynamodb.Client, name, key string) {
-	t.Helper()
-	_, err := db.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &key, AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: &key, KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func client(url string, n *locktest.Network) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &url, HTTPClient: mototest.Client(n), Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
 }
@@ -43,7 +30,6 @@ func TestConformance(t *testing.T) {
 	testmode.Long(t)
 	url := mototest.Start(t)
 	db := client(url, new(locktest.Network))
-	table(t, db, "locks", "k")
 	mototest.Conform(t, func(n *locktest.Network) driver.Backend {
 		return dynamolock.New(client(url, n), dynamolock.Config{Table: "locks"})
 	}, func(t *testing.T, key string) error {
@@ -55,7 +41,14 @@ func TestConformance(t *testing.T) {
 // A table that cannot keep locks is refused at the first use, by the name of what is wrong.
 func TestUnfitTable(t *testing.T) {
 	db := client(mototest.Start(t), new(locktest.Network))
-	table(t, db, "other", "id")
+	_, err := db.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String("other"), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{"other": "its key is not k alone", "none": "ResourceNotFoundException"} {
 		err := dynamolock.New(db, dynamolock.Config{Table: name}).(driver.Pinger).Ping(t.Context())
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(": table %q: check: ", name)) || !strings.Contains(err.Error(), want) {

@@ -30,9 +30,6 @@ func TestConformance(t *testing.T) {
 	testmode.Long(t)
 	u := mototest.Start(t)
 	c := client(u, new(locktest.Network))
-	if _, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
-		t.Fatal(err)
-	}
 	mototest.Conform(t, func(n *locktest.Network) driver.Backend {
 		return s3lock.New(client(u, n), s3lock.Config{Bucket: bucket})
 	}, func(t *testing.T, key string) error {

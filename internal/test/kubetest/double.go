@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,13 @@ func NewDouble(t *testing.T) *Double {
 	go s.Serve(d) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = s.Close() })
 	return d
+}
+
+// Serve serves a Double over the network, and returns its address.
+func Serve(t *testing.T) string {
+	s := httptest.NewServer(NewDouble(t))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
 }
 
 // Dial opens a connection in memory, as Accept, Close and Addr do for the server.

@@ -16,13 +16,17 @@ import (
 
 // script serves moto. It answers one request at a time: otherwise its conditional writes are not
 // atomic. A request that does not arrive as a whole keeps none out. Connections stay, which
-// werkzeug itself does not allow.
+// werkzeug itself does not allow. There are a bucket and a table, whose names are locks.
 const script = `
 import io, sys, threading
 from werkzeug.serving import run_simple, WSGIRequestHandler
-from werkzeug.test import run_wsgi_app
+from werkzeug.test import Client, run_wsgi_app
 from moto.server import DomainDispatcherApplication, create_backend_app
 app, one = DomainDispatcherApplication(create_backend_app), threading.Lock()
+Client(app).put("/locks")
+Client(app).post("/", content_type="application/x-amz-json-1.0", headers={"X-Amz-Target": "DynamoDB_20120810.CreateTable",
+    "Authorization": "AWS4-HMAC-SHA256 Credential=x/x/us-east-1/dynamodb/x"}, data="""{"TableName": "locks", "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}""")
 class Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
     def run_wsgi(self):

@@ -11,10 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/redis/go-redis/v9"
 
 	testserver "github.com/distlock-go/distlock/internal/test/child"
@@ -69,23 +65,15 @@ var starters = map[store]func(dir string) (url string, kill func(), err error){
 	},
 }
 
-// startMoto starts an emulator of AWS, with a table and a bucket.
+// startMoto starts an emulator of AWS.
 func startMoto(service string) func(string) (string, func(), error) {
 	return func(string) (string, func(), error) {
 		s, err := mototest.Launch()
 		if err != nil {
 			return "", nil, err
 		}
-		url := service + "://us-east-1/locks?endpoint=http://" + s.Addr()
-		ctx := context.Background() // the server is ready
-		_, tableErr := dynamodb.NewFromConfig(awsConfig(url)).CreateTable(ctx, &dynamodb.CreateTableInput{
-			TableName: aws.String("locks"), BillingMode: types.BillingModePayPerRequest,
-			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("k"), AttributeType: types.ScalarAttributeTypeS}},
-			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("k"), KeyType: types.KeyTypeHash}},
-		})
-		_, bucketErr := s3Client(url).CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String("locks")})
 		// The backend has its credentials from the environment, as with any URL of AWS.
-		return url, s.Kill, errors.Join(tableErr, bucketErr, os.Setenv("AWS_ACCESS_KEY_ID", "x"), os.Setenv("AWS_SECRET_ACCESS_KEY", "x"))
+		return service + "://us-east-1/locks?endpoint=http://" + s.Addr(), s.Kill, errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", "x"), os.Setenv("AWS_SECRET_ACCESS_KEY", "x"))
 	}
 }
 
