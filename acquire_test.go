@@ -118,13 +118,13 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 		start := time.Now()
 		cancel()
 		all.Wait()
-		wantTook(t, start, 0)
+		testkit.WantTook(t, start, 0)
 		synctest.Wait()
 		if l.Keys() != 0 {
 			t.Error("the gate is still shut")
 		}
 		wantIs(t, held.Release(t.Context()))
-		mustBeFree(t, s, "k")
+		testkit.MustBeFree(t, s, "k")
 	})
 }
 
@@ -137,7 +137,7 @@ func TestGateStaysShutAfterLoss(t *testing.T) {
 		o distlock.Opts
 		n int32
 	}{"a writer": {writing, 1}, "readers": {reading, 3}} {
-		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		testkit.BubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 			var inside atomic.Int32
 			stubborn := make(chan struct{})
 			var all sync.WaitGroup
@@ -259,16 +259,10 @@ func (instant) Release(context.Context, driver.Grant) error { return nil }
 
 // Helpers of testkit, which the tests in test use, too.
 var (
-	bubble       = testkit.Bubble
-	bubbleCase   = testkit.BubbleCase
-	suspend      = testkit.Suspend
-	inBackground = testkit.InBackground
-	line         = testkit.Line
-	mustBeFree   = testkit.MustBeFree
-	mustGet      = testkit.MustGet
-	wantCalls    = testkit.WantCalls
-	wantIs       = testkit.WantIs
-	wantTook     = testkit.WantTook
+	bubble    = testkit.Bubble
+	suspend   = testkit.Suspend
+	wantCalls = testkit.WantCalls
+	wantIs    = testkit.WantIs
 )
 
 // The options of a reader and of a writer.

@@ -292,11 +292,11 @@ func TestSharedLeaseLostOnItsWay(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", writing)
 		var readers []<-chan *distlock.Lease
 		for range 10 {
-			readers = append(readers, inBackground(t, l, reading))
+			readers = append(readers, testkit.InBackground(t, l, reading))
 		}
 		wantIs(t, held.Release(t.Context()))
 		for _, r := range readers {
-			_ = mustGet(t, r).Release(t.Context())
+			_ = testkit.MustGet(t, r).Release(t.Context())
 		}
 		if !once {
 			t.Error("nothing was lost")
@@ -328,7 +328,7 @@ func TestHoldLostOnItsWay(t *testing.T) {
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 			asked := len(s.Calls(testkit.Enqueue))
 			var all sync.WaitGroup
-			line(t, &all, l, 1, distlock.Opts{}, func(ctx context.Context, _ int) {
+			testkit.Line(t, &all, l, 1, distlock.Opts{}, func(ctx context.Context, _ int) {
 				lease, _ := distlock.FromContext(ctx)
 				wantIs(t, lease.Check())
 			})

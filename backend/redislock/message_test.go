@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -87,7 +88,7 @@ func TestMessageLost(t *testing.T) {
 				held := request(lockKey)
 				held.TTL = time.Hour
 				g := mustTry(t, other, held)
-				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
+				n.At(spoilnet.Deafen, func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
 				var line []*testkit.Waiter
 				for range 3 {
 					line = append(line, testkit.StartWaiter(t, b, ask(lockKey), testkit.Looks{Every: poll}))
@@ -134,7 +135,7 @@ func TestVirtualWithoutMessages(t *testing.T) {
 		for i := range counts {
 			l, n := virtualLocker(t, m)
 			if deaf {
-				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
+				n.At(spoilnet.Deafen, func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
 			}
 			for range goroutines {
 				callers.Go(func() {

@@ -50,7 +50,7 @@ func TestLossBesideForeignTombstones(t *testing.T) {
 		b, n, c := spoiled(t, redissonlock.Config{OpTimeout: time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other")))
 		r := request(lockKey)
-		n.DeafenAt(scriptCall)
+		n.At(spoilnet.Deafen, scriptCall)
 		if _, err := b.TryAcquire(t.Context(), r); err == nil {
 			t.Fatal("the attempt is not in doubt")
 		}
@@ -71,7 +71,7 @@ func TestOvertakenAttempt(t *testing.T) {
 		b, n, c := spoiled(t, redissonlock.Config{OpTimeout: time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other"))) // the scripts are loaded
 		r := request(lockKey)
-		n.HoldAt(scriptCall)
+		n.At(spoilnet.Hold, scriptCall)
 		if _, err := b.TryAcquire(t.Context(), r); err == nil {
 			t.Fatal("the attempt is not in doubt")
 		}

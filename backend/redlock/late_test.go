@@ -22,7 +22,7 @@ func TestVirtualTriesAgainLater(t *testing.T) {
 		r := request()
 		for range 3 {
 			for _, n := range networks[:2] {
-				n.DeafenAt(callOf(redlock.AcquireHash))
+				n.At(spoilnet.Deafen, callOf(redlock.AcquireHash))
 			}
 			mustFail(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
 			f.settled(t, b)
@@ -43,7 +43,7 @@ func TestVirtualOvertakenAttempt(t *testing.T) {
 		f := virtualFleet(t, 3)
 		b, networks := spoilt(t, f, 2*time.Second)
 		f.warm(t, b)
-		networks[0].HoldAt(callOf(redlock.AcquireHash))
+		networks[0].At(spoilnet.Hold, callOf(redlock.AcquireHash))
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request())) // on the other two
 		time.Sleep(3 * time.Second)                                 // the first node has the tombstone
 		deliver(t, networks[0])
@@ -62,7 +62,7 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 
 		f.put(t, "another", time.Minute, 1, 2)
 		r := request()
-		networks[0].HoldAt(callOf(redlock.ReleaseHash))
+		networks[0].At(spoilnet.Hold, callOf(redlock.ReleaseHash))
 		mustBeHeld(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
 		testkit.Eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
 		quiet(t, b)
@@ -87,7 +87,7 @@ func TestVirtualOvertakenRestoration(t *testing.T) {
 		for _, delayed := range []bool{false, true} { // the node has the script from the first time
 			f.del(t, lockKey, 0)
 			if delayed {
-				networks[0].HoldAt(callOf(redlock.RestoreHash))
+				networks[0].At(spoilnet.Hold, callOf(redlock.RestoreHash))
 			}
 			testkit.MustRenew(t, b, g)
 			synctest.Wait() // until the restoration is under way

@@ -182,7 +182,7 @@ func TestLateNode(t *testing.T) {
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
 
-	networks[0].HoldAt(callOf(redlock.AcquireHash))
+	networks[0].At(spoilnet.Hold, callOf(redlock.AcquireHash))
 	g := testkit.MustTry(t, b, request())
 	deliver(t, networks[0])
 	testkit.Eventually(t, "the late node has the lock", func() bool { return f.have(lockKey, g.Owner) == 3 })
@@ -190,7 +190,7 @@ func TestLateNode(t *testing.T) {
 	f.settled(t, b)
 
 	f.put(t, "another", time.Minute, 1, 2)
-	networks[0].HoldAt(callOf(redlock.AcquireHash))
+	networks[0].At(spoilnet.Hold, callOf(redlock.AcquireHash))
 	mustBeHeld(t, testkit.ErrorOf(b.TryAcquire(t.Context(), request())))
 	deliver(t, networks[0])
 	quiet(t, b)

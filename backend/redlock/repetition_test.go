@@ -35,7 +35,7 @@ func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
 
 		f.put(t, "another", time.Minute, upTo(3)...)
 		for _, n := range networks {
-			n.HoldAt(callOf(redlock.AcquireHash))
+			n.At(spoilnet.Hold, callOf(redlock.AcquireHash))
 		}
 		result := make(chan error, 1)
 		go func() {
@@ -85,7 +85,7 @@ func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
 			f.warm(t, b)
 			g := f.everywhere(t, b, request())
 			for _, n := range networks {
-				n.DeafenAt(callOf(redlock.ReleaseHash))
+				n.At(spoilnet.Deafen, callOf(redlock.ReleaseHash))
 			}
 			result := make(chan error, 1)
 			go func() { result <- b.Release(t.Context(), g) }()

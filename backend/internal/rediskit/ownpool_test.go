@@ -427,7 +427,7 @@ func TestVirtualShortBlamesNobody(t *testing.T) {
 			go echo(t.Context(), p.Client(), "k")
 		}
 		time.Sleep(2 * time.Second)
-		n.HoldAt(func(written []byte) bool { return strings.Contains(string(written), "PING") })
+		n.At(spoilnet.Hold, func(written []byte) bool { return strings.Contains(string(written), "PING") })
 		_ = echo(t.Context(), p.Short(50*time.Millisecond), "k")
 		if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || dials.Load() != 2 || n.Struck() != 1 {
 			t.Errorf("%v, %d connections were made, %d silent", err, dials.Load(), n.Struck())

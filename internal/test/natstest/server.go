@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,9 +58,14 @@ func newCluster(dir string, n int) *Cluster {
 	return c
 }
 
+// program asks the go command for the path of the server, which it builds if need be.
+var program = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("go", "tool", "-n", "nats-server").Output()
+})
+
 // command returns what starts member i. Every write is on disk before its answer.
 func command(dir string, i int, servers []*child.Server) (*exec.Cmd, error) {
-	bin, err := exec.Command("go", "tool", "-n", "nats-server").Output()
+	bin, err := program()
 	if err != nil {
 		return nil, child.Missing("natstest: needs the go command and the workspace of the repository", err)
 	}

@@ -169,7 +169,7 @@ func Asked(t *testing.T, open Open) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Bool
 		inUse(t, open(t, func(o *redis.Options) {
-			behind(o).HoldAt(func(written []byte) bool {
+			behind(o).At(spoilnet.Hold, func(written []byte) bool {
 				if bytes.Contains(written, []byte("\r\ninfo\r\n")) {
 					asked.Store(true)
 				}

@@ -166,12 +166,6 @@ func (n *Network) arm(f Fault, next func(server any, written []byte) bool) {
 	n.fault, n.next = f, next
 }
 
-// HoldAt is At with Hold.
-func (n *Network) HoldAt(m Match) { n.At(Hold, m) }
-
-// DeafenAt is At with Deafen.
-func (n *Network) DeafenAt(m Match) { n.At(Deafen, m) }
-
 // Struck returns how many faults of At have happened.
 func (n *Network) Struck() int {
 	n.mu.Lock()
