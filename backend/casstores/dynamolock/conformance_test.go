@@ -87,7 +87,7 @@ func TestRequests(t *testing.T) {
 		case op == "DescribeTable":
 			answer = `{"Table": {"KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}}`
 		case op == "PutItem":
-			if n := writes.Add(1); n > 8 { // after those of the check
+			if n := writes.Add(1); n > 16 { // after those of the check
 				w.WriteHeader(http.StatusBadGateway)
 			} else if n > 1 {
 				w.WriteHeader(http.StatusBadRequest)
@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 	if _, err := b.(driver.Inspector).Inspect(t.Context(), "", 1); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil || writes.Load() != 9 {
-		t.Errorf("%d writes instead of 9: %v", writes.Load(), err)
+	if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil || writes.Load() != 17 {
+		t.Errorf("%d writes instead of 17: %v", writes.Load(), err)
 	}
 }

@@ -19,7 +19,7 @@ func NameOf(key string) string { return newObject(key, "", nil).Metadata.Name }
 
 // ObjectOf returns the object of a key that nobody has.
 func ObjectOf(key string) (o map[string]any) {
-	data, _ := json.Marshal(newObject(key, "", map[string]string{keyOf: key}))
+	data, _ := json.Marshal(newObject(key, "", map[string]string{keyOf: key, recordOf: `{"form":1}`}))
 	_ = json.Unmarshal(data, &o)
 	return o
 }

@@ -96,8 +96,8 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 	switch m := &o.Metadata; {
 	case is(err, "NotFound"):
 		return nil, "", nil
-	case err == nil && m.Annotations[keyOf] != key:
-		return nil, "", fmt.Errorf("%w: the annotation %s of Lease %s is not %q", driver.ErrForeign, keyOf, m.Name, key)
+	case err == nil && (m.Annotations[keyOf] != key || m.Annotations[recordOf] == ""):
+		return nil, "", fmt.Errorf("%w: Lease %s needs the annotations %s, which is %q, and %s", driver.ErrForeign, m.Name, keyOf, key, recordOf)
 	default:
 		return []byte(m.Annotations[recordOf]), m.ResourceVersion, err
 	}

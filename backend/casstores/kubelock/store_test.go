@@ -45,7 +45,12 @@ func TestErrors(t *testing.T) {
 		"too many requests":  {func(d *kubetest.Double) { d.Busy = true }, testkit.NewRequest("key"), "POST: 429 TooManyRequests: the double says so"},
 		"another object": {func(d *kubetest.Double) {
 			d.Put("ADDED", kubetest.Lease{"metadata": map[string]any{"name": kubelock.NameOf("key")}})
-		}, testkit.NewRequest("key"), "is not \"key\""},
+		}, testkit.NewRequest("key"), "distlock/key, which is \"key\""},
+		"the record is gone": {func(d *kubetest.Double) {
+			o := kubelock.ObjectOf("key")
+			delete(o["metadata"].(map[string]any)["annotations"].(map[string]any), "distlock/record")
+			d.Put("ADDED", o)
+		}, testkit.NewRequest("key"), ", and distlock/record"},
 		"too large":     {func(*kubetest.Double) {}, testkit.NewRequest(strings.Repeat("k", 1<<18)), "a Lease can have 262144"},
 		"another proxy": {func(d *kubetest.Double) { d.Proxy = true }, testkit.NewRequest("key"), "POST: 404 : <html>"},
 	} {
@@ -57,7 +62,7 @@ func TestErrors(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `kubernetes: http://double: namespace "shop": `) {
 					t.Errorf("%v, want %q", err, c.want)
 				}
-				if name != "another object" && !errors.Is(err, driver.ErrNotSent) {
+				if !errors.Is(err, driver.ErrForeign) && !errors.Is(err, driver.ErrNotSent) {
 					t.Errorf("%v does not say that nothing was sent", err)
 				}
 				// A write that the server was too busy for was not carried out. One that a proxy has

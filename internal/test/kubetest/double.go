@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,7 +241,9 @@ func (d *Double) carryOut(verb, name string, body Lease, selector string) (code 
 		d.Put("DELETED", o)
 		return 200, "", Lease{"kind": "Status", "status": "Success"}
 	}
-	d.Put("MODIFIED", Lease{"metadata": merge(meta(o), meta(body))})
+	if now := merge(meta(o), meta(body)); !reflect.DeepEqual(now, meta(o)) { // or it is no event
+		d.Put("MODIFIED", Lease{"metadata": now})
+	}
 	return 200, "", d.objects[name]
 }
 
