@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -52,12 +54,14 @@ func TestUnfitBucket(t *testing.T) {
 	}
 }
 
-// Each operation says what to do when somebody has deleted the bucket after the first use.
+// Each operation says what to do when somebody has deleted the bucket after the first use. In the
+// next bucket, no version comes again that a process may remember.
 func TestDeletedBucket(t *testing.T) {
 	c := startCluster(t, 1)
 	b := natslock.New(c.connect(t), natslock.Config{})
 	g := testkit.MustTry(t, b, testkit.NewRequest("held"))
-	if err := c.jetstream(t).DeleteStream(t.Context(), "KV_distlock"); err != nil {
+	old, err := c.jetstream(t).Stream(t.Context(), "KV_distlock")
+	if err = errors.Join(err, c.jetstream(t).DeleteStream(t.Context(), "KV_distlock")); err != nil {
 		t.Fatal(err)
 	}
 	_, attempt := b.TryAcquire(t.Context(), testkit.NewRequest("another"))
@@ -66,6 +70,33 @@ func TestDeletedBucket(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `if the bucket "distlock" was deleted`) {
 			t.Error(err)
 		}
+	}
+	testkit.MustTry(t, natslock.New(c.connect(t), natslock.Config{}), testkit.NewRequest("held"))
+	if next, err := c.jetstream(t).Stream(t.Context(), "KV_distlock"); err != nil || next.CachedInfo().State.FirstSeq <= old.CachedInfo().State.LastSeq {
+		t.Errorf("the numbers begin anew: %v", err)
+	}
+}
+
+// A server does not answer a request that its user may not send. The error names the permission.
+func TestNoPermission(t *testing.T) {
+	s := startCluster(t, 1).Servers[0]
+	command := s.Command
+	s.Command = func() (*exec.Cmd, error) {
+		cmd, err := command()
+		config, openErr := os.OpenFile(cmd.Args[2], os.O_APPEND|os.O_WRONLY, 0)
+		_, writeErr := config.WriteString(`authorization { users: [{user: u, password: p, permissions: {publish: {deny: "$KV.>"}}}] }`)
+		return cmd, errors.Join(err, openErr, writeErr, config.Close())
+	}
+	s.Kill()
+	s.Restart(t)
+	nc, err := nats.Connect(s.Addr(), nats.UserInfo("u", "p"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	_, err = natslock.New(nc, natslock.Config{}).TryAcquire(t.Context(), testkit.NewRequest("key"))
+	if err == nil || !strings.Contains(err.Error(), `Permissions Violation for Publish to "$KV.distlock.key"`) {
+		t.Error(err)
 	}
 }
 
