@@ -64,8 +64,7 @@ type Lister interface {
 // Messenger is an ability of a [Store] that can pass messages between processes. Without it
 // waiters look at the store at intervals of half a second.
 type Messenger interface {
-	// Send passes data to the listeners of the topic. A message may be lost, as one that is
-	// the same as the last.
+	// Send passes data to the listeners of the topic. A message may be lost.
 	Send(ctx context.Context, topic string, data []byte)
 
 	// Listen calls f with nil when it has begun to listen, and then for each message of the

@@ -56,7 +56,7 @@ func TestConformance(t *testing.T) {
 func TestUnfitTable(t *testing.T) {
 	db := client(mototest.Start(t), new(locktest.Network))
 	table(t, db, "other", "id")
-	for name, want := range map[string]string{"other": "its key is not k alone", "none": "ResourceNotFoundException"} {
+	for name, want := range map[string]string{"other": "ValidationException", "none": "ResourceNotFoundException"} {
 		err := dynamolock.New(db, dynamolock.Config{Table: name}).(driver.Pinger).Ping(t.Context())
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(": table %q: check: ", name)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("table %q: %v, want %q", name, err, want)

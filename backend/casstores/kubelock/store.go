@@ -38,8 +38,6 @@ const (
 	keyOf    = "distlock/key"     // of a cell
 	recordOf = "distlock/record"  // the value of a cell
 	message  = "distlock/message" // the last one to a process
-
-	maxAnnotations = 256 << 10 // bytes, in an object
 )
 
 // newObject returns the object of a cell, or of the messages to a process.
@@ -105,9 +103,6 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 
 // Swap implements caslock.Store.
 func (s *store) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
-	if n := len(keyOf) + len(key) + len(recordOf) + len(value); n > maxAnnotations {
-		return "", driver.NotSent(fmt.Errorf("the key has too many holders or waiters: their record has %d bytes, and a Lease can have %d", n, maxAnnotations))
-	}
 	o := newObject(key, version, map[string]string{keyOf: key, recordOf: string(value)})
 	method, path := http.MethodPost, s.leases("")
 	if version != "" {

@@ -51,7 +51,6 @@ func TestErrors(t *testing.T) {
 			delete(o["metadata"].(map[string]any)["annotations"].(map[string]any), "distlock/record")
 			d.Put("ADDED", o)
 		}, testkit.NewRequest("key"), ", and distlock/record"},
-		"too large":     {func(*kubetest.Double) {}, testkit.NewRequest(strings.Repeat("k", 1<<18)), "a Lease can have 262144"},
 		"another proxy": {func(d *kubetest.Double) { d.Proxy = true }, testkit.NewRequest("key"), "POST: 404 : <html>"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -74,29 +72,6 @@ func TestDeletedBucket(t *testing.T) {
 	testkit.MustTry(t, natslock.New(c.connect(t), natslock.Config{}), testkit.NewRequest("held"))
 	if next, err := c.jetstream(t).Stream(t.Context(), "KV_distlock"); err != nil || next.CachedInfo().State.FirstSeq <= old.CachedInfo().State.LastSeq {
 		t.Errorf("the numbers begin anew: %v", err)
-	}
-}
-
-// A server does not answer a request that its user may not send. The error names the permission.
-func TestNoPermission(t *testing.T) {
-	s := startCluster(t, 1).Servers[0]
-	command := s.Command
-	s.Command = func() (*exec.Cmd, error) {
-		cmd, err := command()
-		config, openErr := os.OpenFile(cmd.Args[2], os.O_APPEND|os.O_WRONLY, 0)
-		_, writeErr := config.WriteString(`authorization { users: [{user: u, password: p, permissions: {publish: {deny: "$KV.>"}}}] }`)
-		return cmd, errors.Join(err, openErr, writeErr, config.Close())
-	}
-	s.Kill()
-	s.Restart(t)
-	nc, err := nats.Connect(s.Addr(), nats.UserInfo("u", "p"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	_, err = natslock.New(nc, natslock.Config{}).TryAcquire(t.Context(), testkit.NewRequest("key"))
-	if err == nil || !strings.Contains(err.Error(), `Permissions Violation for Publish to "$KV.distlock.key"`) {
-		t.Error(err)
 	}
 }
 

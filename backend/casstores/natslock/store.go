@@ -85,14 +85,10 @@ func (s *store) publish(ctx context.Context, subject string, value []byte, last 
 	return ack, s.explain(err)
 }
 
-// explain adds to the error of a missing stream what makes it again, and to that of a request
-// without an answer the permission that the server has missed last.
+// explain adds to the error of a missing stream what makes it again.
 func (s *store) explain(err error) error {
 	if gone(err) {
 		return fmt.Errorf("%w: if the bucket %q was deleted, a process that starts anew makes it", err, s.cfg.Bucket)
-	}
-	if last := s.nc.LastError(); errors.Is(err, context.DeadlineExceeded) && errors.Is(last, nats.ErrPermissionViolation) {
-		return fmt.Errorf("%w: %w", err, last)
 	}
 	return err
 }
