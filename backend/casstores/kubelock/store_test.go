@@ -46,11 +46,7 @@ func TestErrors(t *testing.T) {
 		"another object": {func(d *kubetest.Double) {
 			d.Put("ADDED", kubetest.Lease{"metadata": map[string]any{"name": kubelock.NameOf("key")}})
 		}, testkit.NewRequest("key"), "distlock/key, which is \"key\""},
-		"the record is gone": {func(d *kubetest.Double) {
-			o := kubelock.ObjectOf("key")
-			delete(o["metadata"].(map[string]any)["annotations"].(map[string]any), "distlock/record")
-			d.Put("ADDED", o)
-		}, testkit.NewRequest("key"), ", and distlock/record"},
+		"no record":     {func(d *kubetest.Double) { d.Put("ADDED", kubelock.ObjectOf("key", "")) }, testkit.NewRequest("key"), ", and distlock/record"},
 		"another proxy": {func(d *kubetest.Double) { d.Proxy = true }, testkit.NewRequest("key"), "POST: 404 : <html>"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +169,7 @@ func TestSweep(t *testing.T) {
 		b := closing(t, d)
 		for _, age := range []string{"old", "young"} {
 			for i := range 500 {
-				d.Put("ADDED", kubelock.ObjectOf(fmt.Sprint(age, i)))
+				d.Put("ADDED", kubelock.ObjectOf(fmt.Sprint(age, i), `{"form":1}`))
 			}
 			time.Sleep(2 * time.Hour)
 		}
@@ -196,7 +192,7 @@ func TestSweepBesideAWrite(t *testing.T) {
 		d := kubetest.NewDouble(t)
 		kubelock.SweepOne(1)
 		defer kubelock.SweepOne(1 << 20)
-		d.Put("ADDED", kubelock.ObjectOf("old"))
+		d.Put("ADDED", kubelock.ObjectOf("old", `{"form":1}`))
 		time.Sleep(49 * time.Hour)
 		b := closing(t, d)
 		_ = b.(driver.Pinger).Ping(t.Context()) // the check is over

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,9 +240,7 @@ func (d *Double) carryOut(verb, name string, body Lease, selector string) (code 
 		d.Put("DELETED", o)
 		return 200, "", Lease{"kind": "Status", "status": "Success"}
 	}
-	if now := merge(meta(o), meta(body)); !reflect.DeepEqual(now, meta(o)) { // or it is no event
-		d.Put("MODIFIED", Lease{"metadata": now})
-	}
+	d.Put("MODIFIED", Lease{"metadata": merge(meta(o), meta(body))})
 	return 200, "", d.objects[name]
 }
 
