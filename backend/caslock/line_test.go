@@ -133,8 +133,7 @@ func TestLostMessages(t *testing.T) {
 }
 
 // Whoever must read before it writes always loses to a process that knows the version. It goes
-// into the line, and asks that process for the mark, each time in other words: a store may drop
-// what it was told before.
+// into the line, and asks that process for the mark, in other words the second time.
 func TestFastProcessKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -37,7 +37,6 @@ type server struct {
 	versions map[string]bool // that a cell ever had
 	tickets  map[string][]ticket
 	topics   map[string]map[int]func([]byte)
-	said     map[string]string // the last message of a topic
 	requests int
 	idle     time.Time // when the server is done with what it has
 }
@@ -62,7 +61,7 @@ func newServer(t *testing.T) *server {
 	return &server{
 		t:      t,
 		before: make(map[string]func()), cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
-		topics: make(map[string]map[int]func([]byte)), said: make(map[string]string),
+		topics: make(map[string]map[int]func([]byte)),
 	}
 }
 
@@ -228,10 +227,10 @@ type messages struct{ s *server }
 
 func (m messages) Send(ctx context.Context, topic string, data []byte) {
 	_ = m.s.do(ctx, "send", topic, "", func() {
-		if m.s.said[topic] == string(data) { // as Kubernetes drops it
+		if m.s.versions[topic+string(data)] { // Kubernetes drops it, too
 			return
 		}
-		m.s.said[topic] = string(data)
+		m.s.versions[topic+string(data)] = true
 		for _, f := range m.s.topics[topic] {
 			go f(data)
 		}

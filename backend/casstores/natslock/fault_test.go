@@ -52,8 +52,7 @@ func TestUnfitBucket(t *testing.T) {
 	}
 }
 
-// Each operation says what to do when somebody has deleted the bucket after the first use. In the
-// next bucket, no version comes again that a process may remember.
+// Each operation says what to do if somebody has deleted the bucket. The next repeats no version.
 func TestDeletedBucket(t *testing.T) {
 	c := startCluster(t, 1)
 	b := natslock.New(c.connect(t), natslock.Config{})
