@@ -113,7 +113,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	rec.Waiting = mark || joined // others in the line may have seen the key free, and only wait
 	if _, admits := rec.turn(nil, r.Sharing()); !admits {
 		if mark = joined && !mark; mark { // if the key changes faster than this process can write, the holder does it
-			a.send(rec.Holders[0].Reply, &message{Key: r.Key, Waits: true})
+			a.send(rec.Holders[0].Reply, &message{Key: r.Key, Owner: r.Owner, Waits: true})
 		}
 		return mark, rec.held(r.Sharing())
 	}

@@ -195,7 +195,7 @@ func (c *cells) update(ctx context.Context, key string, decide func(r *record) (
 		case !errors.Is(swapErr, ErrChanged):
 			return r, sent, swapErr
 		case time.Since(start) > patience:
-			return r, sent, fmt.Errorf("the cell changed before each of %d attempts to write it", try+1)
+			return r, sent, c.fail(write, fmt.Errorf("the cell of %q changed before each of %d attempts", key, try+1))
 		case try > 0: // others write it, too
 			pause := rand.N(max(time.Since(sent), time.Microsecond) << min(try, 5))
 			clock.Sleep(ctx, min(pause, turnTime/4)) // its turn may come meanwhile

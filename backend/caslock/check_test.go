@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,29 +64,28 @@ func TestReadsAreRepeated(t *testing.T) {
 	}
 }
 
-// careless carries out so many of the writes under one condition.
+// careless is a store that ignores one of the conditions.
 type careless struct {
-	caslock.Store
+	cells
 
-	left atomic.Int32
+	ignores string
 }
 
-func (*careless) Load(context.Context, string) ([]byte, string, error) { return nil, "", nil }
-
-func (c *careless) Swap(context.Context, string, string, []byte) (string, error) {
-	if c.left.Add(-1) < 0 {
-		return "", caslock.ErrChanged
+func (c careless) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
+	if _, now, _ := c.Load(ctx, key); (version == "") == (c.ignores == "If-None-Match") && c.ignores != "" {
+		version = now
 	}
-	return "1", nil
+	return c.cells.Swap(ctx, key, version, value)
 }
 
-// A store that carries out two writes under one condition keeps no locks.
+// A store that ignores one of the conditions keeps no locks, whether the cell is there or not.
 func TestTry(t *testing.T) {
-	for writes, fit := range []bool{true, true, false, false} {
-		c := new(careless)
-		c.left.Store(int32(writes))
-		if err := caslock.Try(t.Context(), c); (err == nil) != fit {
-			t.Errorf("%d writes of 8: %v", writes, err)
+	for _, ignores := range []string{"", "If-Match", "If-None-Match"} {
+		c := careless{cells{newServer(t)}, ignores}
+		for range 2 {
+			if err := caslock.Try(t.Context(), c); (err == nil) != (ignores == "") {
+				t.Errorf("%q: %v", ignores, err)
+			}
 		}
 	}
 }

@@ -227,6 +227,10 @@ type messages struct{ s *server }
 
 func (m messages) Send(ctx context.Context, topic string, data []byte) {
 	_ = m.s.do(ctx, "send", topic, "", func() {
+		if m.s.versions[topic+string(data)] { // Kubernetes drops it, too
+			return
+		}
+		m.s.versions[topic+string(data)] = true
 		for _, f := range m.s.topics[topic] {
 			go f(data)
 		}

@@ -71,11 +71,7 @@ func (s *store) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t := out.Table
-	switch {
-	case len(t.KeySchema) != 1 || aws.ToString(t.KeySchema[0].AttributeName) != "k":
-		return errors.New("its key is not k alone")
-	case len(t.Replicas) > 0 && t.MultiRegionConsistency != types.MultiRegionConsistencyStrong:
+	if t := out.Table; len(t.Replicas) > 0 && t.MultiRegionConsistency != types.MultiRegionConsistencyStrong {
 		return errors.New("it is a global table without strong consistency, in which the last of two writes wins")
 	}
 	return caslock.Try(ctx, s)

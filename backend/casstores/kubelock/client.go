@@ -81,8 +81,8 @@ func (s *store) send(ctx context.Context, method, path string, body any) (*http.
 	answer := status{Message: string(text)}
 	_ = json.Unmarshal(text, &answer) // a proxy answers in words
 	answer.Code = resp.StatusCode
-	if err = fmt.Errorf("%s: %w", method, &answer); answer.Code == http.StatusTooManyRequests {
-		err = driver.NotSent(err) // nothing was carried out
+	if err = fmt.Errorf("%s: %w", method, &answer); answer.Code == http.StatusTooManyRequests || answer.Reason == "Invalid" {
+		err = driver.NotSent(err) // nothing was carried out: a Lease may be too large, with many holders
 	}
 	return nil, err
 }

@@ -17,9 +17,9 @@ func TransportOf(c *http.Client) *http.Transport { return c.Transport.(bearer).T
 // NameOf returns the name of the object of a key.
 func NameOf(key string) string { return newObject(key, "", nil).Metadata.Name }
 
-// ObjectOf returns the object of a key that nobody has.
-func ObjectOf(key string) (o map[string]any) {
-	data, _ := json.Marshal(newObject(key, "", map[string]string{keyOf: key}))
+// ObjectOf returns the object of a key with this record.
+func ObjectOf(key, record string) (o map[string]any) {
+	data, _ := json.Marshal(newObject(key, "", map[string]string{keyOf: key, recordOf: record}))
 	_ = json.Unmarshal(data, &o)
 	return o
 }

@@ -38,8 +38,6 @@ const (
 	keyOf    = "distlock/key"     // of a cell
 	recordOf = "distlock/record"  // the value of a cell
 	message  = "distlock/message" // the last one to a process
-
-	maxAnnotations = 256 << 10 // bytes, in an object
 )
 
 // newObject returns the object of a cell, or of the messages to a process.
@@ -96,8 +94,8 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 	switch m := &o.Metadata; {
 	case is(err, "NotFound"):
 		return nil, "", nil
-	case err == nil && m.Annotations[keyOf] != key:
-		return nil, "", fmt.Errorf("%w: the annotation %s of Lease %s is not %q", driver.ErrForeign, keyOf, m.Name, key)
+	case err == nil && (m.Annotations[keyOf] != key || m.Annotations[recordOf] == ""):
+		return nil, "", fmt.Errorf("%w: Lease %s needs the annotations %s, which is %q, and %s", driver.ErrForeign, m.Name, keyOf, key, recordOf)
 	default:
 		return []byte(m.Annotations[recordOf]), m.ResourceVersion, err
 	}
@@ -105,9 +103,6 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 
 // Swap implements caslock.Store.
 func (s *store) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
-	if n := len(keyOf) + len(key) + len(recordOf) + len(value); n > maxAnnotations {
-		return "", driver.NotSent(fmt.Errorf("the key has too many holders or waiters: their record has %d bytes, and a Lease can have %d", n, maxAnnotations))
-	}
 	o := newObject(key, version, map[string]string{keyOf: key, recordOf: string(value)})
 	method, path := http.MethodPost, s.leases("")
 	if version != "" {

@@ -45,8 +45,8 @@ func TestErrors(t *testing.T) {
 		"too many requests":  {func(d *kubetest.Double) { d.Busy = true }, testkit.NewRequest("key"), "POST: 429 TooManyRequests: the double says so"},
 		"another object": {func(d *kubetest.Double) {
 			d.Put("ADDED", kubetest.Lease{"metadata": map[string]any{"name": kubelock.NameOf("key")}})
-		}, testkit.NewRequest("key"), "is not \"key\""},
-		"too large":     {func(*kubetest.Double) {}, testkit.NewRequest(strings.Repeat("k", 1<<18)), "a Lease can have 262144"},
+		}, testkit.NewRequest("key"), "distlock/key, which is \"key\""},
+		"no record":     {func(d *kubetest.Double) { d.Put("ADDED", kubelock.ObjectOf("key", "")) }, testkit.NewRequest("key"), ", and distlock/record"},
 		"another proxy": {func(d *kubetest.Double) { d.Proxy = true }, testkit.NewRequest("key"), "POST: 404 : <html>"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestErrors(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `kubernetes: http://double: namespace "shop": `) {
 					t.Errorf("%v, want %q", err, c.want)
 				}
-				if name != "another object" && !errors.Is(err, driver.ErrNotSent) {
+				if !errors.Is(err, driver.ErrForeign) && !errors.Is(err, driver.ErrNotSent) {
 					t.Errorf("%v does not say that nothing was sent", err)
 				}
 				// A write that the server was too busy for was not carried out. One that a proxy has
@@ -169,7 +169,7 @@ func TestSweep(t *testing.T) {
 		b := closing(t, d)
 		for _, age := range []string{"old", "young"} {
 			for i := range 500 {
-				d.Put("ADDED", kubelock.ObjectOf(fmt.Sprint(age, i)))
+				d.Put("ADDED", kubelock.ObjectOf(fmt.Sprint(age, i), `{"form":1}`))
 			}
 			time.Sleep(2 * time.Hour)
 		}
@@ -192,7 +192,7 @@ func TestSweepBesideAWrite(t *testing.T) {
 		d := kubetest.NewDouble(t)
 		kubelock.SweepOne(1)
 		defer kubelock.SweepOne(1 << 20)
-		d.Put("ADDED", kubelock.ObjectOf("old"))
+		d.Put("ADDED", kubelock.ObjectOf("old", `{"form":1}`))
 		time.Sleep(49 * time.Hour)
 		b := closing(t, d)
 		_ = b.(driver.Pinger).Ping(t.Context()) // the check is over

@@ -52,7 +52,7 @@ func TestUnfitBucket(t *testing.T) {
 	}
 }
 
-// Each operation says what to do when somebody has deleted the bucket after the first use.
+// Each operation says what to do if somebody has deleted the bucket. The next repeats no version.
 func TestDeletedBucket(t *testing.T) {
 	c := startCluster(t, 1)
 	b := natslock.New(c.connect(t), natslock.Config{})
@@ -66,6 +66,10 @@ func TestDeletedBucket(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `if the bucket "distlock" was deleted`) {
 			t.Error(err)
 		}
+	}
+	testkit.MustTry(t, natslock.New(c.connect(t), natslock.Config{}), testkit.NewRequest("held"))
+	if next, err := c.jetstream(t).Stream(t.Context(), "KV_distlock"); err != nil || next.CachedInfo().State.FirstSeq < 1e15 {
+		t.Errorf("the numbers begin anew: %v", err)
 	}
 }
 

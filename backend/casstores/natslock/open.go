@@ -72,6 +72,7 @@ func (s *store) Check(ctx context.Context) error {
 	cells, err := s.stream(ctx, jetstream.StreamConfig{
 		Name: "KV_" + s.cfg.Bucket, Subjects: []string{"$KV." + s.cfg.Bucket + ".>"}, Replicas: max(1, s.cfg.Replicas), Storage: storage,
 		MaxMsgsPerSubject: 1, AllowRollup: true, Discard: jetstream.DiscardNew, MaxAge: 2 * maxTTL,
+		FirstSeq: uint64(time.Now().UnixMicro()), // no number of a bucket that was deleted comes again
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package s3lock_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -39,55 +40,57 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A service that ignores the conditions of a write is refused at the first use. A write without
-// an answer is not sent again: it would fail because of itself.
+// A service that ignores the conditions of a write is refused at the first use.
 func TestConditionsIgnored(t *testing.T) {
-	for status, want := range map[int]string{
-		http.StatusOK:         `bucket "locks": check: 8 of 8 writes under the same condition succeeded`,
-		http.StatusBadGateway: `bucket "locks": check: `,
-	} {
-		var writes atomic.Int32
-		old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if w.Header().Set("ETag", `"1"`); r.Method == http.MethodGet {
-				w.WriteHeader(http.StatusNotFound)
-				return
-			}
-			writes.Add(1)
-			w.WriteHeader(status)
-		}))
-		_, err := s3lock.New(client(old.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}).TryAcquire(t.Context(), testkit.NewRequest("key"))
-		if old.Close(); err == nil || !strings.Contains(err.Error(), want) || writes.Load() != 8 {
-			t.Errorf("%d: %d writes, %v", status, writes.Load(), err)
-		}
-	}
-}
-
-// A bucket that is missing is a failure, and not a free key.
-func TestMissingBucket(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if w.WriteHeader(http.StatusNotFound); r.Method == http.MethodGet {
-			_, _ = w.Write([]byte("<Error><Code>NoSuchBucket</Code></Error>"))
+		if r.Method == http.MethodGet {
+			none(w)
 		}
 	}))
 	defer s.Close()
-	err := s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}).(driver.Pinger).Ping(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "NoSuchBucket") {
+	_, err := s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}).TryAcquire(t.Context(), testkit.NewRequest("key"))
+	if err == nil || !strings.Contains(err.Error(), `bucket "locks": check: 8 of 8 writes succeeded where one may`) {
 		t.Error(err)
 	}
 }
 
-// S3 refuses one of two writes at the same time with 409: it is decided anew.
+// none says that there is no object.
+func none(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write([]byte("<Error><Code>NoSuchKey</Code></Error>"))
+}
+
+// A bucket that is missing, or a gateway that has no service, is a failure, and not a free key.
+func TestMissingBucket(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if w.WriteHeader(http.StatusNotFound); r.Method == http.MethodGet {
+			_, _ = w.Write([]byte("404 page not found"))
+		}
+	}))
+	defer s.Close()
+	err := s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}).(driver.Pinger).Ping(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "GetObject") {
+		t.Error(err)
+	}
+}
+
+// After 409 of S3 a write is decided anew. 429 of R2 says that it was not carried out.
 func TestConflict(t *testing.T) {
 	var writes atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if w.Header().Set("ETag", `"1"`); r.Method == http.MethodGet {
-			w.WriteHeader(http.StatusNotFound)
-		} else if writes.Add(1) < 10 { // those of the check, and one
+			none(w)
+		} else if n := writes.Add(1); n < 18 { // those of the check, and one
 			w.WriteHeader(http.StatusConflict)
+		} else if n > 18 {
+			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	}))
 	defer s.Close()
-	testkit.MustTry(t, s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}), testkit.NewRequest("key"))
+	b := s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket})
+	if err := b.Release(t.Context(), testkit.MustTry(t, b, testkit.NewRequest("key"))); !errors.Is(err, driver.ErrNotSent) || writes.Load() != 19 {
+		t.Error(err)
+	}
 }
 
 // MinIO refuses "." and ".." as elements of a path.
@@ -95,7 +98,7 @@ func TestDots(t *testing.T) {
 	var names sync.Map
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if w.Header().Set("ETag", `"1"`); r.Method == http.MethodGet {
-			w.WriteHeader(http.StatusNotFound)
+			none(w)
 		} else if _, tried := names.LoadOrStore(r.URL.Path, true); tried { // several writes of the check
 			w.WriteHeader(http.StatusPreconditionFailed)
 		}

@@ -28,6 +28,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/driver"
@@ -88,7 +89,7 @@ func status(err error) int {
 // Load implements caslock.Store.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 	out, err := s.c.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.cfg.Bucket, Key: s.name(key)})
-	if status(err) == http.StatusNotFound && !strings.Contains(err.Error(), "NoSuchBucket") {
+	if errors.As(err, new(*types.NoSuchKey)) { // another 404 may be a gateway's, or of the bucket
 		return nil, "", nil
 	}
 	if err != nil {
@@ -111,6 +112,8 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	switch code := status(err); {
 	case code == http.StatusPreconditionFailed, code == http.StatusConflict, code == http.StatusNotFound && version != "":
 		return "", caslock.ErrChanged
+	case code == http.StatusTooManyRequests: // nothing was carried out
+		return "", driver.NotSent(err)
 	case err != nil:
 		return "", err
 	}
