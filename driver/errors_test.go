@@ -39,12 +39,11 @@ func TestErrorsMatch(t *testing.T) {
 		{driver.ErrForeign, driver.ErrNotAcquired, true},
 		{driver.ErrNotAcquired, driver.ErrForeign, false},
 		{driver.ErrLost, driver.ErrNotAcquired, false},
+		{driver.NotSent(held), driver.ErrNotSent, true},
+		{driver.NotSent(driver.ErrLost), driver.ErrNotAcquired, false},
 	} {
 		if got := errors.Is(c.err, c.target); got != c.want {
 			t.Errorf("errors.Is(%q, %q) = %v", c.err, c.target, got)
 		}
-	}
-	if found, ok := errors.AsType[*driver.HeldError](held); !ok || found.Holder != "web-3" {
-		t.Errorf("errors.As found %+v, %v", found, ok)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/fence"
@@ -78,6 +81,19 @@ func TestCheckRefuses(t *testing.T) {
 		err := c.dialect.Check(t.Context(), untouched{nil, t}, c.ticket)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.text) || errors.Is(err, fence.ErrStale) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Tokens are compared as numbers, of which some have more digits.
+func TestLua(t *testing.T) {
+	c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer c.Close()
+	for i, step := range []string{"9 ", "10 ", "9 STALE", "10 ", "09 NOTOKEN", "0 NOTOKEN", "12 ", "11 STALE"} {
+		token, want, _ := strings.Cut(step, " ")
+		err := redis.NewScript(fence.Lua).Run(t.Context(), c, []string{"stock"}, token).Err()
+		if ok := err == redis.Nil; ok != (want == "") || !ok && !redis.HasErrorPrefix(err, want) { //nolint:errorlint // as the client returns it
+			t.Errorf("step %d, token %s: %v", i, token, err)
 		}
 	}
 }

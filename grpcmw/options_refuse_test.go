@@ -94,9 +94,9 @@ func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 		{"permits for readers", locked(func(l *distlockv1.Lock) { l.Permits, l.Mode = 2, distlockv1.Mode_MODE_SHARED }), []string{"permits is set but mode is shared: 2"}},
 		{"a field of a newer version", newer, []string{"has fields that this version of distlock does not know, 3 bytes"}},
 		{"several at once", locked(func(l *distlockv1.Lock) {
-			l.Value, l.KeyTimeout, l.Mode, l.Params = "", seconds(-1, 0), 7, []string{"none"}
+			l.Value, l.KeyTimeout, l.Mode, l.Params = "", seconds(-1, 0), -1, []string{"none"}
 		}), []string{
-			"mode is unknown: 7", "value is empty", "key_timeout is negative: -1s", `params: "none": message grpcmw.test.Odd has no field "none"`,
+			"mode is unknown: -1", "value is empty", "key_timeout is negative: -1s", `params: "none": message grpcmw.test.Odd has no field "none"`,
 		}},
 	} {
 		t.Run(c.explanation, func(t *testing.T) {

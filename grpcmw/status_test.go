@@ -22,6 +22,7 @@ func TestStatusError(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
+	locked := testkit.MustAcquire(t, testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), "order", distlock.Opts{}).Context()
 	backend := status.Error(codes.NotFound, "10.1.2.3")
 	begun := want{codes.FailedPrecondition, "the call failed after its work had begun: the outcome is in doubt", grpcmw.ReasonLost, 0}
 	for _, c := range []struct {
@@ -31,6 +32,7 @@ func TestStatusError(t *testing.T) {
 	}{
 		{t.Context(), testkit.Ran(t, join(distlock.ErrNotAcquired)), begun}, // of another lock, which a function of the handler wanted
 		{t.Context(), testkit.Ran(t, join(distlock.ErrUpgrade)), begun},
+		{locked, join(distlock.ErrUnavailable), begun}, // of another lock
 		{t.Context(), testkit.Ran(t, join(distlock.ErrLost)), lost},
 		{t.Context(), join(distlock.ErrKey), invalid("invalid request")},
 		{t.Context(), fmt.Errorf("wrapped: %w", &distlock.KeyError{Detail: "x"}), invalid("x")},

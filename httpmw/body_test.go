@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -63,6 +64,12 @@ func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 				t.Fatal(resp, err)
 			}
 			resp.Body.Close()
+		}
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Body = nil // as http.NewRequest makes it
+		h := lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, r.Body) }))
+		if got := record(h, r); (got.body == "<nil>") != (name == "WithBodyFirst") {
+			t.Errorf("%s, no body: %d %s", name, got.status, got.body)
 		}
 	}
 }

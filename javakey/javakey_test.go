@@ -39,7 +39,7 @@ var hashed = map[string]any{
 	"string umlaut":      "Grüße",
 	"string decomposed":  "e\u0301",
 	"string kanji":       "鍵",
-	"string surrogates":  "🔑 and \U0001d11e",
+	"string surrogates":  "\U00010000 🔑 and \U0001d11e",
 	"string replacement": "\ufffd\uffff",
 	"string NUL":         "\x00\x00",
 	"bool true":          true,

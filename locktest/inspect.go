@@ -121,21 +121,21 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "together",
-		explanation: "Inspect must list all holders of a key, and how they share it.",
+		explanation: "Inspect must list all holders of a key in the order in which their leases end, and how they share it.",
 		needs:       []need{needsShare},
 		run: func(p *process) {
 			key := p.key()
 			var owners []string
-			for range 3 {
-				owners = append(owners, driver.Fingerprint(p.try(p.reader(key, long)).Owner))
+			for _, ttl := range []time.Duration{long, long / 2, long} {
+				owners = append(owners, driver.Fingerprint(p.try(p.reader(key, ttl)).Owner))
 			}
 			info := mustCount(p, key, 3, 0)
 			if info.Mode != driver.Shared || info.Semaphore {
 				p.Errorf("readers are listed as %+v", info)
 			}
-			for _, h := range info.Holders {
-				if !slices.Contains(owners, h.Owner) {
-					p.Errorf("%q is not one of the readers", h.Owner)
+			for i, h := range info.Holders {
+				if !slices.Contains(owners, h.Owner) || h.ExpiresIn < info.Holders[max(0, i-1)].ExpiresIn {
+					p.Errorf("%q is not one of the readers, or not in order: %+v", h.Owner, info.Holders)
 				}
 			}
 			key = p.key()

@@ -23,6 +23,9 @@ var inspectMutants = []mutant{
 			return all[max(0, len(all)-1):], err
 		}
 	}},
+	{"lists-holders-from-the-end", []string{"inspect/together"}, func(s *spoiled) {
+		s.show(func(info *driver.KeyInfo) { slices.Reverse(info.Holders) })
+	}},
 	{"lists-waiters-from-the-end", []string{"inspect/waiters"}, func(s *spoiled) {
 		s.show(func(info *driver.KeyInfo) { slices.Reverse(info.Waiters) })
 	}},

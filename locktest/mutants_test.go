@@ -142,7 +142,6 @@ var tokenMutants = []mutant{
 }
 
 var releaseMutants = []mutant{
-
 	{"hides-the-loss", []string{"release/others", "expiry/late-owner", "loss/next-holder"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			_ = s.Backend.Release(ctx, g)

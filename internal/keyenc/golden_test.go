@@ -60,6 +60,10 @@ func TestGolden(t *testing.T) {
 		if got := text(mustEncode(t, g.params)); got != g.want {
 			t.Errorf("%s: got %s, want %s", g.name, got, g.want)
 		}
+		e := keyenc.NewEncoder()
+		if list, ok := g.params.([]any); ok && (e.Encode(list) != nil || e.Parts() != len(list)) {
+			t.Errorf("%s: %d parts", g.name, e.Parts())
+		}
 	}
 }
 

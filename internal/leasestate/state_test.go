@@ -1,6 +1,7 @@
 package leasestate_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -139,7 +140,7 @@ func TestLeaseExpires(t *testing.T) {
 			failed: errors.New("broken\npipe"), end: safe,
 			want: "lock lost: the lease of 10s ran out; the last renewal failed 8.9s ago: broken; pipe",
 		},
-		"another succeeded":        {failed: errors.New("late"), renewed: 1, end: safe + 1, want: "lock lost: the lease of 10s ran out"},
+		"another succeeded":        {first: 2 * time.Second, failed: errors.New("late"), renewed: 1, end: safe + 1, want: "lock lost: the lease of 10s ran out"},
 		"MaxHold":                  {maxHold: time.Second, end: time.Second, want: "lock lost: held for MaxHold, 1s"},
 		"MaxHold after the end":    {maxHold: time.Hour, end: safe, want: "lock lost: the lease of 10s ran out"},
 		"a grant for a short time": {first: 2 * time.Second, end: 2 * time.Second, want: "lock lost: the lease of 2s ran out"},
@@ -162,7 +163,7 @@ func TestLeaseExpires(t *testing.T) {
 					s.Due(start.Add(c.due))
 				}
 				end, renewable := s.Until()
-				if d := end.Sub(start); d != c.end-c.renewed || renewable != (c.maxHold != time.Second) {
+				if d := end.Sub(start); d != cmp.Or(c.first, c.end-c.renewed) || renewable != (c.maxHold != time.Second) {
 					t.Errorf("until %v, renewable %v", d, renewable)
 				}
 				time.Sleep(time.Second - 1)

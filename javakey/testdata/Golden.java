@@ -54,7 +54,7 @@ public class Golden {
         hash("string umlaut", "Gr\u00fc\u00dfe");
         hash("string decomposed", "e\u0301");
         hash("string kanji", "\u9375");
-        hash("string surrogates", "\ud83d\udd11 and \ud834\udd1e");
+        hash("string surrogates", "\ud800\udc00 \ud83d\udd11 and \ud834\udd1e");
         hash("string replacement", "\ufffd\uffff");
         hash("string NUL", "\u0000\u0000");
         hash("bool true", true);

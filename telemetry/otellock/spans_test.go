@@ -29,6 +29,7 @@ type traced struct {
 	store    *testkit.Store
 	recorder *tracetest.SpanRecorder
 	tracer   trace.Tracer // of the callers
+	hooks    distlock.Hooks
 	begun    time.Time
 }
 
@@ -43,7 +44,7 @@ func traces(t *testing.T, f func(t *traced), others ...distlock.Hooks) {
 		s.LimitTokens(2) // one hand-over
 		spans := otellock.Hooks(otellock.WithTracerProvider(p), otellock.WithMeterProvider(noop.NewMeterProvider()))
 		l := distlock.New(s, distlock.Config{Holder: "web-1", HandOverTime: time.Minute, Hooks: distlock.JoinHooks(append(others, spans)...)})
-		f(&traced{t, l, s, r, p.Tracer("caller"), time.Now()})
+		f(&traced{t, l, s, r, p.Tracer("caller"), spans, time.Now()})
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
@@ -192,13 +193,20 @@ func TestSpanOfALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
+		early := t.hooks.Start(ctx, distlock.Event{})
+		for _, kind := range []distlock.Kind{distlock.Lost, distlock.Released, distlock.Acquired} { // the loss is told first
+			t.hooks.Event(early, distlock.Event{Kind: kind, Name: "early", Err: map[bool]error{true: distlock.ErrLost}[kind == distlock.Lost]})
+		}
 		span.End()
 		t.want(
+			`acquire early [4s 4s] below "caller" name=early mode=exclusive key= token=0 outcome=acquired`,
 			`acquire lost [0s 0s] below "caller" name=lost mode=exclusive key=k token=1 outcome=acquired`,
 			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=forgotten token=1025 outcome=acquired`,
 			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=k outcome=lost error.type=lost `+
 				`Error: distlock: acquire "k": lock lost: held for MaxHold, 1s`,
 			`caller [0s 4s] below ""`,
+			`hold early [4s 4s] below "caller" name=early mode=exclusive key= token=0 outcome=lost error.type=lost -> "acquire early" `+
+				`event distlock.lost at 4s exception.message="lock lost" Error: lock lost`,
 			`hold lost [0s 1s] below "caller" name=lost mode=exclusive key=k token=1 outcome=lost error.type=lost -> "acquire lost" `+
 				`event distlock.lost at 1s exception.message="lock lost: held for MaxHold, 1s" Error: lock lost: held for MaxHold, 1s`,
 			`hold lost [2s 3s] below "caller" name=lost mode=exclusive key=forgotten token=1025 outcome=lost error.type=lost -> "acquire lost" `+
