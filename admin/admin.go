@@ -36,7 +36,7 @@ var (
 // It adds what the store does not know: see [driver.KeyInfo].KeptSince.
 //
 // It may take long in a store with many keys. With an error it returns what was found
-// before. The backend must be a [driver.Inspector].
+// before. The keys are in order. The backend must be a [driver.Inspector].
 func Inspect(ctx context.Context, locker *distlock.Locker, prefix string, limit int) ([]driver.KeyInfo, error) {
 	if limit < 1 {
 		return nil, &distlock.Error{Op: "inspect", Key: prefix, Err: fmt.Errorf("limit is %d", limit)}

@@ -10,12 +10,11 @@ import (
 // Inspector is an ability of a [Backend] that can list the holders of keys and take a
 // key away: for operators, dashboards and command lines.
 type Inspector interface {
-	// Inspect returns the keys with the prefix that are held or waited for, in order
-	// of the keys, at most limit of them. If there are more, it is not specified which,
-	// except that a key that equals the prefix is among them. Every key that is held or
-	// waited for during the whole call is among them, others may be. With an error it
-	// returns what was found before. A queue may be long: if the store can count its places,
-	// Inspect reads only the places that it lists.
+	// Inspect returns the keys with the prefix that are held or waited for, at most limit of
+	// them. If there are more, it is not specified which, except that a key that equals the
+	// prefix is among them. Every key that is held or waited for during the whole call is
+	// among them, others may be. With an error it returns what was found before. A queue may
+	// be long: if the store can count its places, Inspect reads only those that it lists.
 	//
 	// With limit 0 it must return only a key that equals the prefix. That should cost no
 	// more than an attempt, however many keys there are: waiters ask for it.

@@ -52,7 +52,7 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 		if reflect.TypeOf(next).String() == "*http.timeoutHandler" {
 			panic("httpmw: Lock: http.TimeoutHandler returns before its handler, and the lock ends: write http.TimeoutHandler(lock(handler), ...)")
 		}
-		if v := reflect.ValueOf(next); v.Kind() == reflect.Func { // by its file, because inlining changes its name
+		if v := reflect.ValueOf(next); v.Kind() == reflect.Func && !v.IsNil() { // by its file, because inlining changes its name
 			if file, _ := runtime.FuncForPC(v.Pointer()).FileLine(v.Pointer()); strings.HasSuffix(file, "/middleware/adaptor/adaptor.go") {
 				panic("httpmw: Lock: HTTPMiddleware of Fiber runs the handler after the lock has ended: call locker.Do in the handler")
 			}

@@ -1,7 +1,6 @@
 package caslock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +47,6 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 		}
 		return lineErr == nil && len(found) < limit
 	})
-	slices.SortFunc(found, func(x, y driver.KeyInfo) int { return cmp.Compare(x.Key, y.Key) })
 	return found, errors.Join(lineErr, b.fail("list", err))
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -76,7 +75,7 @@ func (b *backend) page(ctx context.Context, from string, revision int64, opts ..
 	return resp, b.explain(op, err)
 }
 
-// infos returns what is known of the keys with these places, in order of the keys.
+// infos returns what is known of the keys with these places.
 func (b *backend) infos(found map[string]queue, limit int) []driver.KeyInfo {
 	names := slices.Sorted(maps.Keys(found)) // in the order of the servers
 	infos := make([]driver.KeyInfo, 0, min(len(names), limit))
@@ -85,7 +84,6 @@ func (b *backend) infos(found map[string]queue, limit int) []driver.KeyInfo {
 		q.sort()
 		infos = append(infos, b.info(unescaper.Replace(name), q))
 	}
-	slices.SortFunc(infos, func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) })
 	return infos
 }
 

@@ -12,7 +12,6 @@ package memlock
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -146,7 +145,6 @@ func (b *Backend) Inspect(_ context.Context, prefix string, limit int) ([]driver
 			add(e)
 		}
 	}
-	slices.SortFunc(found, func(a, b driver.KeyInfo) int { return strings.Compare(a.Key, b.Key) })
 	return found, nil
 }
 

@@ -55,12 +55,11 @@ func (b *Backend) renewIn(ctx context.Context, table string, grants []driver.Gra
 			} else {
 				renewed, err = b.renew(ctx, table, grants, batch)
 			}
-			silent := errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn)
-			if silent || undone(err) {
+			if silent := errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn); silent || undone(err) {
 				b.apart.Store(time.Now().Add(grants[batch[0]].TTL).UnixNano())
-			}
-			if silent {
-				unanswered.Store(&err)
+				if silent {
+					unanswered.Store(&err)
+				}
 			}
 			for _, i := range batch {
 				result := err

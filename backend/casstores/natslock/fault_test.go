@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,7 +68,16 @@ func TestDeletedBucket(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	testkit.MustTry(t, natslock.New(c.connect(t), natslock.Config{}), testkit.NewRequest("held"))
+	var all sync.WaitGroup
+	for range 8 { // that make it at the same time
+		anew := natslock.New(c.connect(t), natslock.Config{}).(driver.Pinger)
+		all.Go(func() {
+			if err := anew.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 	if next, err := c.jetstream(t).Stream(t.Context(), "KV_distlock"); err != nil || next.CachedInfo().State.FirstSeq < 1e15 {
 		t.Errorf("the numbers begin anew: %v", err)
 	}

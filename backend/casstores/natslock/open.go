@@ -99,7 +99,7 @@ func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstre
 	found, err := read(ctx, s, func(ctx context.Context) (jetstream.Stream, error) {
 		found, err := s.js.Stream(ctx, cfg.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return s.js.CreateStream(ctx, cfg) // likewise if another process just has
+			return s.js.CreateStream(ctx, cfg)
 		}
 		return found, err
 	})

@@ -99,13 +99,13 @@ func gone(err error) bool {
 }
 
 // read asks for a second. Replicas that have no leader just now answer nothing, and a new one
-// does not know of the request.
+// does not know of the request. Another process may just have made the stream.
 func read[T any](ctx context.Context, s *store, ask func(ctx context.Context) (T, error)) (T, error) {
 	defer s.watch()()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	answer, err := ask(ctx)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrDisconnected) {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrDisconnected) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		err = fmt.Errorf("%w: %w", caslock.ErrNoAnswer, err)
 	}
 	return answer, s.explain(err)
