@@ -33,8 +33,8 @@ var commands = map[string]func(k *kid){
 	"deafen": func(k *kid) { k.network.Deafen() },                                                   // replies on open connections are lost
 	"refuse": func(k *kid) { k.network.Refuse(true); k.network.Kill() },                             // connections are closed, and new ones refused
 	"kill":   func(k *kid) { k.network.Kill() },                                                     // connections are closed
-	"hold":   func(k *kid) { k.network.At(spoilnet.Hold, func([]byte) bool { return true }) },                  // the next request on some connection, and all later ones there, are held back
-	"send":   func(k *kid) { k.network.At(spoilnet.Hold, nil); _ = k.network.Deliver() },                       // what was held back is sent, if its connection is not broken
+	"hold":   func(k *kid) { k.network.At(spoilnet.Hold, func([]byte) bool { return true }) },       // the next request on some connection, and all later ones there, are held back
+	"send":   func(k *kid) { k.network.At(spoilnet.Hold, nil); _ = k.network.Deliver() },            // what was held back is sent, if its connection is not broken
 	"mend":   func(k *kid) { k.network.Hang(false); k.network.Refuse(false); k.network.CloseCut() }, // connections that were cut are closed
 	"cancel": (*kid).cancelWaiters,
 	"heal":   func(k *kid) { close(k.healed); time.AfterFunc(healBound, k.end) }, // the faults have ended
