@@ -28,14 +28,14 @@ type Inspection struct {
 }
 
 // List returns what was found before, and the locks that it finds on one master after the
-// other until there are Limit.
+// other until there are Limit, in the order of their keys.
 func (s *Inspection) List(ctx context.Context, before []driver.KeyInfo) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	for _, info := range before {
 		found[info.Key] = info
 	}
 	err := s.add(ctx, found)
-	return slices.Collect(maps.Values(found)), err
+	return slices.SortedFunc(maps.Values(found), func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) }), err
 }
 
 func (s *Inspection) add(ctx context.Context, found map[string]driver.KeyInfo) error {
