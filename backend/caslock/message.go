@@ -16,7 +16,7 @@ import (
 // with neither, that the owner is asked to give it back.
 type message struct {
 	Key     string          `json:"key"`
-	Owner   string          `json:"owner"`           // the receiver, or who waits
+	Owner   string          `json:"owner"`           // the receiver, or the waiter
 	Ahead   int             `json:"ahead,omitempty"` // places before the owner that are to take the key first
 	Waits   bool            `json:"waits,omitempty"` // somebody waits: the holder is asked to set the mark
 	Version string          `json:"version,omitempty"`

@@ -92,7 +92,7 @@ type Tickets interface {
 
 // Try checks that conditional writes of a store are atomic: of several at the same time, one
 // must succeed. Some copies of a store ignore one of the conditions, or look at it before they
-// write. A pass is no proof. Try writes a cell that no lock uses.
+// write. A store that passes may still be unfit. Try writes a cell that no lock uses.
 func Try(ctx context.Context, s Store) error {
 	const writers, key = 8, linePrefix + "try"
 	for range 2 { // there may be no cell the first time

@@ -54,7 +54,7 @@ func TestConditionsIgnored(t *testing.T) {
 	}
 }
 
-// none says that there is no object.
+// none answers that the object does not exist.
 func none(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNotFound)
 	_, _ = w.Write([]byte("<Error><Code>NoSuchKey</Code></Error>"))

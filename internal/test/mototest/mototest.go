@@ -16,7 +16,7 @@ import (
 
 // script serves moto. It answers one request at a time: otherwise its conditional writes are not
 // atomic. A request that does not arrive as a whole keeps none out. Connections stay, which
-// werkzeug itself does not allow. There are a bucket and a table, whose names are locks.
+// werkzeug itself does not allow. The bucket locks and the table locks exist from the start.
 const script = `
 import io, sys, threading
 from werkzeug.serving import run_simple, WSGIRequestHandler
